@@ -1,0 +1,3 @@
+module github.com/troupe-go/troupe
+
+go 1.26
