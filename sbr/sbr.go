@@ -1,4 +1,169 @@
-// Package sbr decides who survives. SKELETON.
+// Package sbr decides who survives when members of a cluster cannot reach each
+// other: the split brain resolver.
+//
+// A [Strategy] is a rule that every side of a partition applies to what it
+// sees; the rules are made so that the sides, without talking to each other,
+// come to answers that fit together. [Decide] applies one, and its [Decision]
+// can say in words why it is so. [Resolver] adds time: it watches the
+// membership, waits until nothing has changed for a while, and lets the leader
+// of each side carry the decision out.
+//
+// What is promised. When a network splits into groups that see all of their
+// own members, no member of other groups, and agreed on the membership before,
+// then at most one group survives with keep-majority, static-quorum,
+// keep-oldest and lease-majority, and none with down-all. Members that some
+// reach and others do not (indirectly connected) are downed too, so that what
+// is left is connected fully. A group that could be wrong about what the other
+// one counts, because members were just joining or leaving, downs itself.
+//
+// The package is pure: time is an argument, nothing blocks, and all outputs
+// are in a fixed order. A Resolver belongs to one goroutine.
 package sbr
 
-type Strategy interface{ Name() string }
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// A Strategy is a rule of survival. The package's own are the only ones:
+// [KeepMajority], [StaticQuorum], [KeepOldest], [DownAll] and [LeaseMajority].
+type Strategy interface {
+	// Name is what configurations and logs call the strategy, such as
+	// "keep-majority". All nodes of a cluster must use the same one.
+	Name() string
+	// choose applies the rule to two sides and says which part of it decided.
+	choose(s *sides) verdict
+}
+
+// Situation is what one node knows when a decision is due.
+type Situation struct {
+	Self         member.ID
+	Members      []member.Member      // of the own data center, in the order of member.ID.Compare
+	Unreachable  []member.ID          // those of them that this side holds for unreachable
+	Observations []member.Observation // who holds whom for unreachable; pairs with others than Members are ignored
+	SeenBy       []member.ID          // who has seen the current membership
+}
+
+// An Action is what a decision does.
+type Action uint8
+
+// The actions. A lease-majority decision becomes final with the answer to its
+// lease: [Decision.Denied] is what happens when the lease is refused.
+const (
+	DownUnreachable                         Action = iota + 1 // this side survives
+	DownReachable                                             // this side goes
+	DownEverybody                                             // both sides go
+	DownIndirectlyConnected                                   // the doubtful members go, perhaps a side too
+	AcquireLeaseThenDownUnreachable                           // the side with the lease survives
+	AcquireLeaseThenDownIndirectlyConnected                   // as above, without the doubtful members
+	ReverseDownIndirectlyConnected                            // the doubtful members and this side go
+	DownSelfQuarantined                                       // this node was shut out by another
+)
+
+var actionNames = [...]string{
+	DownUnreachable:                         "down_unreachable",
+	DownReachable:                           "down_reachable",
+	DownEverybody:                           "down_all",
+	DownIndirectlyConnected:                 "down_indirectly_connected",
+	AcquireLeaseThenDownUnreachable:         "acquire_lease_then_down_unreachable",
+	AcquireLeaseThenDownIndirectlyConnected: "acquire_lease_then_down_indirectly_connected",
+	ReverseDownIndirectlyConnected:          "reverse_down_indirectly_connected",
+	DownSelfQuarantined:                     "down_self_quarantined",
+}
+
+// String gives the action's name in lower case with underscores.
+func (a Action) String() string {
+	if int(a) < len(actionNames) && a != 0 {
+		return actionNames[a]
+	}
+	return "unknown"
+}
+
+// Decision is a rule applied to a situation. Its [Decision.Describe] tells the
+// whole story.
+type Decision struct {
+	Strategy            string
+	Action              Action
+	Down                []member.ID // who is to be downed, in order; nobody of status Down or Exiting
+	IndirectlyConnected []member.ID // in order
+	FellBack            bool        // no connected rest could be found, so everybody goes
+	Reason              string      // the part of the rule that decided, in words
+	AcquireDelay        time.Duration
+	Situation           Situation
+}
+
+// Settings of a [Resolver]; zero fields have the defaults told beside them.
+type Settings struct {
+	// Strategy must be the same on all nodes. Default KeepMajority{}.
+	Strategy Strategy
+	// StableAfter is how long nothing may have changed before a decision.
+	// Zero follows the size of the cluster, see [StableAfter]; negative
+	// decides at once.
+	StableAfter time.Duration
+	// DownAllWhenUnstable is how much longer than StableAfter reachability may
+	// keep changing before everybody is downed. Zero is 3/4 of StableAfter,
+	// at least 4 s; negative never does it.
+	DownAllWhenUnstable time.Duration
+}
+
+// An Input is something that happened: one of the types below.
+type Input interface{ input() }
+
+// Inputs of [Resolver.Step]. Facts about other data centers, and whether this
+// node itself is reachable, are ignored.
+type (
+	// ViewChanged carries a new view of the membership; the resolver finds out
+	// what changed since the one before. It replaces all inputs down to Seen.
+	ViewChanged struct{ View *member.View }
+
+	// Changed members are new or have a new status.
+	Changed struct{ Members []member.Member }
+	// Removed members have left the membership.
+	Removed struct{ Members []member.Member }
+	// Unreachable members are held for unreachable from now on.
+	Unreachable struct{ Members []member.Member }
+	// Reachable members are no longer held for unreachable.
+	Reachable struct{ Members []member.Member }
+	// LeaderChanged names the leader of the own data center, or none.
+	LeaderChanged struct{ Leader member.ID }
+	// Reachability replaces the table of who holds whom for unreachable.
+	Reachability struct{ Observations []member.Observation }
+	// Seen replaces the set of those who have seen the current membership.
+	Seen struct{ By []member.ID }
+
+	// Tick says that the time of Output.Wake has come; spurious ones are
+	// harmless. Decisions are taken on ticks only.
+	Tick struct{}
+	// LeaseReply answers Output.Acquire. A reply that did not come in time is
+	// no denial: ask the lease store again before stepping this.
+	LeaseReply struct{ Acquired bool }
+)
+
+func (ViewChanged) input()   {}
+func (Changed) input()       {}
+func (Removed) input()       {}
+func (Unreachable) input()   {}
+func (Reachable) input()     {}
+func (LeaderChanged) input() {}
+func (Reachability) input()  {}
+func (Seen) input()          {}
+func (Tick) input()          {}
+func (LeaseReply) input()    {}
+
+// Output is what a step wants done.
+type Output struct {
+	// Down are the nodes to mark as down, in order, this node last.
+	Down []member.ID
+	// Decision is set when one was taken, also when it asks for a lease first.
+	Decision *Decision
+	// Acquire asks for the lease, after its delay; step LeaseReply in the end.
+	Acquire *Acquire
+	// Wake is when to step a Tick next; zero for not before another input.
+	Wake time.Time
+}
+
+// Acquire is a request for the lease that decides between two sides.
+type Acquire struct {
+	At time.Time // not before: the smaller side lets the larger one go first
+}
