@@ -1,0 +1,49 @@
+package manage
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/shard"
+)
+
+// ShardTypes names the entity types that were joined on one node.
+type ShardTypes struct {
+	EntityTypeKeys []string `json:"entityTypeKeys"` // sorted
+}
+
+// Shards is one node's part in one entity type.
+type Shards struct {
+	// Regions lists the shards that live on this node, not regions: the name is
+	// what tools look for. A proxy's list is empty.
+	Regions []Shard `json:"regions"`
+}
+
+// Shard is one shard that lives on this node.
+type Shard struct {
+	ShardID     string `json:"shardId"`
+	NumEntities int    `json:"numEntities"` // active now; idle ones may have been passivated
+}
+
+// ShardTypesOf makes the document from the regions of a node ([shard.Regions]).
+func ShardTypesOf(regions []shard.Region) ShardTypes {
+	doc := ShardTypes{EntityTypeKeys: make([]string, 0, len(regions))}
+	for _, r := range regions {
+		doc.EntityTypeKeys = append(doc.EntityTypeKeys, r.TypeName())
+	}
+	slices.Sort(doc.EntityTypeKeys)
+	return doc
+}
+
+// ShardsOf makes the document of one type; ok is false when it was not joined here.
+func ShardsOf(regions []shard.Region, typeName string) (doc Shards, ok bool) {
+	i := slices.IndexFunc(regions, func(r shard.Region) bool { return r.TypeName() == typeName })
+	if i < 0 {
+		return Shards{}, false
+	}
+	hosted := regions[i].Hosted()
+	doc.Regions = make([]Shard, 0, len(hosted))
+	for _, s := range hosted {
+		doc.Regions = append(doc.Regions, Shard{ShardID: s.Shard, NumEntities: s.Entities})
+	}
+	return doc, true
+}
