@@ -10,9 +10,13 @@ import (
 // A Version is an application version, ordered so that a newer release is
 // greater. While a rolling update runs, new shards go to the newest.
 type Version struct {
+	text    string // as it was written
 	numbers [4]int // major, minor, patch, commits since the tag
 	rest    string // pre-release or commit; none is newer than any
 }
+
+// String gives the version as it was written.
+func (v Version) String() string { return v.text }
 
 // ParseVersion reads up to three numbers with dots between them, missing ones
 // being 0, and a rest behind the first '-' or '+' of the last: 1.2, 1.2.3-M1,
@@ -22,11 +26,11 @@ func ParseVersion(s string) (Version, error) {
 	segments := strings.SplitN(s, ".", 4)
 	if len(segments) == 1 {
 		if n, ok := number(s); ok {
-			return Version{numbers: [4]int{n}}, nil
+			return Version{text: s, numbers: [4]int{n}}, nil
 		}
-		return Version{rest: s}, nil
+		return Version{text: s, rest: s}, nil
 	}
-	var v Version
+	v := Version{text: s}
 	last := min(len(segments), 3) - 1
 	if i := strings.IndexAny(segments[last], "-+"); i >= 0 {
 		// What follows may have dots of its own.
@@ -86,7 +90,7 @@ func (v Version) Compare(o Version) int {
 func versionOf(s string) Version {
 	v, err := ParseVersion(s)
 	if err != nil {
-		return Version{rest: s}
+		return Version{text: s, rest: s}
 	}
 	return v
 }

@@ -1,0 +1,114 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// A candidate is a region together with what its member tells about it.
+type candidate struct {
+	Region
+	status  member.Status
+	version Version
+}
+
+// candidates are the regions on known members, in the order of s.Regions.
+func (s State) candidates() []candidate {
+	cs := make([]candidate, 0, len(s.Regions))
+	for _, r := range s.Regions {
+		if m, ok := s.member(r.ID); ok {
+			cs = append(cs, candidate{Region: r, status: m.Status, version: versionOf(m.AppVersion)})
+		}
+	}
+	return cs
+}
+
+// compare orders candidates by suitability, the best first: those that stay
+// before those on their way out, then the newest version, then the fewest
+// shards. Two different statuses on the same side of the first line are equal
+// whatever else, as in the JVM's sharding: that is no strict weak order, so the
+// answers depend on a stable sort and on taking the first minimum.
+func (c candidate) compare(o candidate) int {
+	if c.status != o.status {
+		switch going, other := c.going(), o.going(); {
+		case going == other:
+			return 0
+		case going:
+			return 1
+		default:
+			return -1
+		}
+	}
+	return cmp.Or(o.version.Compare(c.version), cmp.Compare(len(c.Shards), len(o.Shards)))
+}
+
+func (c candidate) going() bool {
+	return c.status == member.Leaving || c.status == member.Exiting || c.status == member.Down
+}
+
+// ranked are the candidates, the most suitable first.
+func (s State) ranked() []candidate {
+	cs := s.candidates()
+	slices.SortStableFunc(cs, candidate.compare)
+	return cs
+}
+
+// mostSuitable is the first minimum in the order of s.Regions.
+func (s State) mostSuitable() (member.ID, bool) {
+	cs := s.candidates()
+	if len(cs) == 0 {
+		return member.ID{}, false
+	}
+	return slices.MinFunc(cs, candidate.compare).ID, true
+}
+
+// Hold tells in words why this is no time to rebalance, or nothing when it is
+// one. A move needs every region to answer, so it would only get stuck while a
+// member is unreachable; and what is moved while members are joining or while
+// versions are mixed would soon be moved again.
+func (s State) Hold() string {
+	cs := s.candidates()
+	if len(cs) == 0 {
+		return "there is no region on a known member"
+	}
+	for _, c := range cs {
+		if c.version.Compare(cs[0].version) != 0 {
+			return fmt.Sprintf("a rolling update is on: %s and %s run different versions", cs[0].ID, c.ID)
+		}
+	}
+	for _, m := range s.Members {
+		if m.DataCenter != s.DataCenter {
+			continue
+		}
+		if m.Status == member.Joining || m.Status == member.WeaklyUp {
+			return fmt.Sprintf("%s is %s", m.ID, m.Status)
+		}
+		if slices.Contains(s.Unreachable, m.ID) {
+			return fmt.Sprintf("%s is unreachable", m.ID)
+		}
+	}
+	return ""
+}
+
+// Describe lists the regions from the most to the least suitable, one a line,
+// and what holds rebalancing up, for people who wonder why a shard went where
+// it did.
+func (s State) Describe() string {
+	var b strings.Builder
+	for _, c := range s.ranked() {
+		fmt.Fprintf(&b, "%s: %s, version %q, %d shards\n", c.ID, c.status, c.version, len(c.Shards))
+	}
+	for _, r := range s.Regions {
+		if _, ok := s.member(r.ID); !ok {
+			fmt.Fprintf(&b, "%s: not a member, passed over\n", r.ID)
+		}
+	}
+	if hold := s.Hold(); hold != "" {
+		fmt.Fprintf(&b, "no rebalance now: %s\n", hold)
+	}
+	return b.String()
+}
