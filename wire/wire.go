@@ -1,87 +1,312 @@
-// Package wire names the messages that travel. SKELETON.
+// Package wire names the messages that travel between nodes and turns them
+// into bytes and back.
+//
+// A [Protocol] lists, once, the messages that one kind of actor takes from
+// other nodes. Each has a wire name that outlives its Go type, and a [Codec]:
+// [CBOR] unless the entry says otherwise. What is not listed never leaves the
+// node: [Protocol.Check] tells so before the message is put into any queue.
+//
+//	var Protocol = wire.MustProtocol[Msg](
+//		wire.Message("door.open", Open{}),
+//		wire.Request("door.count", Count{}),
+//	)
+//
+// # What is guaranteed
+//
+// A type that could not travel whole (it holds a Ref, a func, a chan, an
+// interface, an unexported field, itself) is refused when the protocol is made,
+// with the path to the field. A message from a newer version never breaks a
+// link: an unknown name is an error that the receiver counts, unknown fields
+// are skipped and counted. A codec that panics is an error of that message
+// alone. What Decode returns shares no memory with its input. Equal messages
+// have equal bytes: no map order reaches the wire.
+//
+// # Concurrency
+//
+// All functions and methods are safe for concurrent use; none blocks, except
+// in a user's own codec.
 package wire
 
 import (
-	"time"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/actor"
 )
 
-// ErrNotNamed: the message's type has no wire name in the protocol, so it cannot leave the node.
-const ErrNotNamed = actor.Error("wire: message has no wire name")
-
-// ErrUnknownName: a name from a newer version; skip and count.
-const ErrUnknownName = actor.Error("wire: unknown message name")
-
-// Codec turns a value into bytes and back.
-type Codec interface {
-	Name() string
-	Append(dst []byte, v any) ([]byte, error)
-	Decode(data []byte, into any) error // into is a pointer
-}
-
-// CBOR() and JSON() give the codecs that come with the package (functions or vars: helper decides; vars `CBOR`, `JSON` preferred).
-var (
-	CBOR Codec
-	JSON Codec
+// Errors that a peer may see too.
+const (
+	// ErrNotNamed refuses a message whose type has no wire name in the
+	// protocol, so it cannot leave the node. See [NotNamedError].
+	ErrNotNamed = actor.Error("wire: message has no wire name")
+	// ErrUnknownName refuses a message whose name is not in the protocol,
+	// usually one from a newer version: count it and go on.
+	ErrUnknownName = actor.Error("wire: unknown message name")
+	// ErrUnencodable refuses a value that its codec could not encode.
+	ErrUnencodable = actor.Error("wire: message cannot be encoded")
+	// ErrUndecodable refuses bytes that are not what their name promises.
+	ErrUndecodable = actor.Error("wire: message cannot be decoded")
+	// ErrNotAsked refuses a message that was asked by the sender but is only
+	// told in this node's protocol, so nobody would answer.
+	ErrNotAsked = actor.Error("wire: message takes no reply here")
 )
 
-// Entry is one named message.
-type Entry struct{}
-
-// Message names a message that is told. The codec is CBOR unless an option says otherwise.
-func Message[T any](name string, zero T, opts ...EntryOption) Entry { panic("skeleton") }
-
-// Request names a message that is asked; its reply travels with the same codec.
-func Request[M, R any, Q actor.Request[M, R]](name string, zero Q, opts ...EntryOption) Entry {
-	panic("skeleton")
+// A NotNamedError says which message cannot leave the node; errors.Is finds
+// [ErrNotNamed] in it.
+type NotNamedError struct {
+	Type string // the Go type of the message
+	Of   string // the Go type whose protocol does not list it
 }
 
-type EntryOption interface{ entryOption() }
+func (e *NotNamedError) Error() string {
+	return fmt.Sprintf("%v: %s is not in the protocol of %s: list it with wire.Message or wire.Request, or keep it on the node",
+		ErrNotNamed, e.Type, e.Of)
+}
 
-func With(c Codec) EntryOption { panic("skeleton") }
+func (e *NotNamedError) Unwrap() error { return ErrNotNamed }
 
 // Protocol is the set of messages of one kind of actor that may travel.
-type Protocol[M any] struct{}
+type Protocol[M any] struct {
+	byType        map[reflect.Type]*named
+	byName        map[string]*named
+	schema        string
+	unknownNames  atomic.Uint64
+	unknownFields atomic.Uint64
+}
 
-// NewProtocol checks that names are unique and valid and each type is an M.
-func NewProtocol[M any](entries ...Entry) (*Protocol[M], error) { panic("skeleton") }
+// named is an entry that was found good.
+type named struct {
+	Entry
+	header     []byte // uvarint length of the name, and the name
+	unencoded  atomic.Uint64
+	undecoded  atomic.Uint64
+	fieldsSeen *atomic.Uint64 // the protocol's count of messages with unknown fields
+}
 
-// MustProtocol is NewProtocol for package variables.
-func MustProtocol[M any](entries ...Entry) *Protocol[M] { panic("skeleton") }
+// NewProtocol checks the entries and reports all that is wrong with them
+// together: each name and each type is listed once, each type is an M and can
+// travel whole with its codec.
+func NewProtocol[M any](entries ...Entry) (*Protocol[M], error) {
+	p := &Protocol[M]{
+		byType: make(map[reflect.Type]*named, len(entries)),
+		byName: make(map[string]*named, len(entries)),
+	}
+	var problems []error
+	for _, e := range entries {
+		if err := p.add(e); err != nil {
+			problems = append(problems, fmt.Errorf("message %q: %w", e.name, err))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("wire: protocol of %v: %w", reflect.TypeFor[M](), errors.Join(problems...))
+	}
+	schema, err := schemaOf(slices.Sorted(maps.Keys(p.byName)), func(name string) Entry { return p.byName[name].Entry })
+	if err != nil {
+		return nil, fmt.Errorf("wire: protocol of %v: %w", reflect.TypeFor[M](), err)
+	}
+	p.schema = schema
+	return p, nil
+}
 
-// Append appends name and payload of m to dst. pending is the reply that m carries (nil for none): the local
-// ask that waits, or where a forwarded request is to be answered. errors.Is(err, ErrNotNamed) if m may not travel.
+func (p *Protocol[M]) add(e Entry) error {
+	if e.err != nil {
+		return e.err
+	}
+	if err := checkName(e.name); err != nil {
+		return err
+	}
+	if _, taken := p.byName[e.name]; taken {
+		return errors.New("the name is listed twice")
+	}
+	if other, taken := p.byType[e.typ]; taken {
+		return fmt.Errorf("%v is listed already, as %q", e.typ, other.name)
+	}
+	if _, ok := e.zero.(M); !ok {
+		return fmt.Errorf("%v is not a %v", e.typ, reflect.TypeFor[M]())
+	}
+	if e.answers != nil && e.answers != reflect.TypeFor[M]() {
+		return fmt.Errorf("WithReply of %v gives a %v, not a %v", e.typ, e.answers, reflect.TypeFor[M]())
+	}
+	n := &named{
+		Entry:      e,
+		header:     append(binary.AppendUvarint(nil, uint64(len(e.name))), e.name...),
+		fieldsSeen: &p.unknownFields,
+	}
+	p.byName[e.name], p.byType[e.typ] = n, n
+	return nil
+}
+
+// MustProtocol is [NewProtocol] for package variables; it panics on an error.
+func MustProtocol[M any](entries ...Entry) *Protocol[M] {
+	p, err := NewProtocol[M](entries...)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// maxName bounds a wire name, in bytes.
+const maxName = 128
+
+func checkName(name string) error {
+	if name == "" || len(name) > maxName {
+		return fmt.Errorf("a name has 1 to %d bytes, not %d", maxName, len(name))
+	}
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_', r == '/':
+		default:
+			return fmt.Errorf("a name is made of letters, digits and .-_/ and not of %q", r)
+		}
+	}
+	return nil
+}
+
+// Check tells whether m may travel, without encoding it: nil, or a
+// [*NotNamedError].
+func (p *Protocol[M]) Check(m M) error {
+	_, err := p.entry(m)
+	return err
+}
+
+func (p *Protocol[M]) entry(m M) (*named, error) {
+	t := reflect.TypeOf(m)
+	if n, ok := p.byType[t]; ok {
+		return n, nil
+	}
+	return nil, &NotNamedError{Type: fmt.Sprint(t), Of: reflect.TypeFor[M]().String()}
+}
+
+// Append appends the name and the payload of m to dst. pending is the reply
+// that m carries, nil for none: the ask of this process that waits for it, or
+// the one elsewhere that a forwarded request came from. On an error out is dst
+// as it was: a [*NotNamedError], or one that wraps [ErrUnencodable].
 func (p *Protocol[M]) Append(dst []byte, m M) (out []byte, pending Pending, err error) {
-	panic("skeleton")
+	n, err := p.entry(m)
+	if err != nil {
+		return dst, nil, err
+	}
+	out, err = n.appendTo(dst, m)
+	if err != nil {
+		return dst, nil, err
+	}
+	return out, n.form.pending(n, m), nil
 }
 
-// Check tells whether m has a name, without encoding it (Tell refuses by it before any buffer).
-func (p *Protocol[M]) Check(m M) error { panic("skeleton") }
-
-// Pending is the reply that an encoded request waits for. The sender keeps it under a correlation id.
-type Pending interface {
-	Resolve(payload []byte) // the encoded R, decoded with the request's codec before it returns
-	Reject(err error)
-	OnEnd(f func()) // see actor.Promise
-	Deadline() (time.Time, bool)
+func (n *named) appendTo(dst []byte, m any) ([]byte, error) {
+	out, err := appendValue(n.codec, append(dst, n.header...), n.form.visible(m))
+	if err != nil {
+		n.unencoded.Add(1)
+		return dst, fmt.Errorf("%w: %s by %s: %w", ErrUnencodable, n.name, n.codec.Name(), err)
+	}
+	return out, nil
 }
 
-// Decode is the inverse of Append. The result owns its memory (data may be reused). r is attached if it is a request.
-func (p *Protocol[M]) Decode(data []byte, r Replier) (M, error) { panic("skeleton") }
-
-// Replier sends the encoded answer of one remote request back; the zero-cost side of actor.Responder.
-type Replier interface {
-	Reply(payload []byte) error // encoded R
-	Fail(err error) error
+// Decode is the inverse of [Protocol.Append]. The result owns its memory: data
+// may be used again. If the message is a request and r is not nil, the answer
+// goes to r.
+//
+// An error wraps [ErrUnknownName], [ErrUndecodable] or [ErrNotAsked] and
+// concerns this message alone. The caller fails r with it, so that an asker
+// learns of it at once.
+func (p *Protocol[M]) Decode(data []byte, r Replier) (M, error) {
+	var none M
+	name, payload, err := cutName(data)
+	if err != nil {
+		return none, err
+	}
+	n, ok := p.byName[string(name)]
+	if !ok {
+		p.unknownNames.Add(1)
+		return none, fmt.Errorf("%w: %q is not in the protocol of %v of this version", ErrUnknownName, name, reflect.TypeFor[M]())
+	}
+	m, err := n.form.decode(n, payload, r)
+	if err != nil {
+		n.undecoded.Add(1)
+		return none, err
+	}
+	return m.(M), nil
 }
 
-// Roundtrip encodes and decodes m, keeping its reply: the test switch.
-func (p *Protocol[M]) Roundtrip(m M) (M, error) { panic("skeleton") }
+func cutName(data []byte) (name, payload []byte, err error) {
+	size, n := binary.Uvarint(data)
+	if n <= 0 || size == 0 || size > maxName || size > uint64(len(data)-n) {
+		return nil, nil, fmt.Errorf("%w: the name is cut off or longer than %d bytes", ErrUndecodable, maxName)
+	}
+	end := n + int(size)
+	return data[n:end], data[end:], nil
+}
 
-// Schema describes all names, fields and types, sorted, for a golden file.
-func (p *Protocol[M]) Schema() string { panic("skeleton") }
+// decodeInto decodes a payload (a message's or a reply's) into a pointer.
+func (n *named) decodeInto(payload []byte, into any) error {
+	err := decodeValue(n.codec, payload, into)
+	if errors.Is(err, ErrUnknownFields) {
+		n.fieldsSeen.Add(1)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s by %s: %w", ErrUndecodable, n.name, n.codec.Name(), err)
+	}
+	return nil
+}
 
-// AppendError / DecodeError carry an error to another node so that errors.Is with actor.Error constants holds there.
-func AppendError(dst []byte, err error) []byte { panic("skeleton") }
-func DecodeError(data []byte) error            { panic("skeleton") }
+// Roundtrip encodes and decodes m and keeps its reply: a test that switches it
+// on for local messages too fails on one that could not travel. The buffer is
+// overwritten before it returns, so that a codec which keeps a part of its
+// input shows. A message without a name gives a [*NotNamedError].
+func (p *Protocol[M]) Roundtrip(m M) (M, error) {
+	var none M
+	n, err := p.entry(m)
+	if err != nil {
+		return none, err
+	}
+	data, err := n.appendTo(nil, m)
+	if err != nil {
+		return none, err
+	}
+	back, err := p.Decode(data, nil)
+	for i := range data {
+		data[i] = 0xDB
+	}
+	if err != nil {
+		return none, err
+	}
+	return n.form.keepReply(m, back).(M), nil
+}
+
+// Schema describes all names, codecs, fields and types of the protocol, sorted,
+// as text for a golden file: package wiretest compares it. A line that changes
+// or goes is a change which peers of the recorded version do not understand.
+func (p *Protocol[M]) Schema() string { return p.schema }
+
+// Counts says what a protocol could not take as it came, since the start.
+type Counts struct {
+	UnknownNames  uint64            // messages refused for their name
+	UnknownFields uint64            // messages and replies taken without some of their fields
+	Unencodable   map[string]uint64 // messages that failed to encode, by wire name; names without one are left out
+	Undecodable   map[string]uint64 // messages that failed to decode, by wire name; names without one are left out
+}
+
+// Counts reads the counters; they are not read at one instant.
+func (p *Protocol[M]) Counts() Counts {
+	c := Counts{
+		UnknownNames:  p.unknownNames.Load(),
+		UnknownFields: p.unknownFields.Load(),
+		Unencodable:   map[string]uint64{},
+		Undecodable:   map[string]uint64{},
+	}
+	for name, n := range p.byName {
+		if v := n.unencoded.Load(); v > 0 {
+			c.Unencodable[name] = v
+		}
+		if v := n.undecoded.Load(); v > 0 {
+			c.Undecodable[name] = v
+		}
+	}
+	return c
+}
