@@ -1,4 +1,12 @@
-// Package region decides one node's part in an entity type. SKELETON: the contract between core and shell.
+// Package region decides one node's part in an entity type: where its messages
+// go, which shards it hosts, and how it takes part in moving them.
+//
+// A [Core] is a pure machine: the shell steps it with what happened and does,
+// in order, what comes back. It reads no clock, keeps no message and starts
+// nothing, so that a whole cluster of them runs in one loop. It promises that a
+// shard is hosted here only between a Host action and the Drained input that
+// answers a Drain or Kill, that it obeys only the coordinator of the highest
+// term, and that nothing waits without a time at which it is tried again.
 package region
 
 import (
@@ -8,9 +16,35 @@ import (
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 )
 
-// Core is the pure machine: Step(now, input) output. One per node and type.
-type Core struct{}
+// Settings of one region; the zero fields of time have the default beside them.
+type Settings struct {
+	Role  string // of the members that host the type; the others are proxies: they route only
+	Agree string // what all regions of the type must have in common, such as the number of shards; compared, never read
 
+	Retry          time.Duration // 2 s: what is not answered is asked again; an eighth of it is the finest step
+	HandOffTimeout time.Duration // 60 s: how long entities may take to stop gracefully
+	MarkTimeout    time.Duration // 5 s, at most HandOffTimeout: how long a host waits for the markers of the other regions
+	CarryTimeout   time.Duration // 10 s, at most HandOffTimeout: how long a new host waits for what the old one carries over
+}
+
+func (s Settings) withDefaults() Settings {
+	s.Retry = positive(s.Retry, 2*time.Second)
+	s.HandOffTimeout = positive(s.HandOffTimeout, time.Minute)
+	s.MarkTimeout = min(positive(s.MarkTimeout, 5*time.Second), s.HandOffTimeout)
+	s.CarryTimeout = min(positive(s.CarryTimeout, 10*time.Second), s.HandOffTimeout)
+	return s
+}
+
+func positive(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return otherwise
+}
+
+// An Input is what happened.
+//
+//sumtype:decl
 type Input interface{ input() }
 
 type (
@@ -23,19 +57,22 @@ type (
 	}
 	// Wanted: the shell buffered the first message of a shard that has no home here.
 	Wanted struct{ Shard string }
-	// Marked: the in-lane marker of a region arrived behind its last message (hand-over, step 3).
+	// Marked: the in-lane marker of a region arrived behind its last message.
+	// Epoch is the one that the marker carries.
 	Marked struct {
 		From  member.ID
 		Shard string
 		Epoch protocol.Epoch
 	}
-	// CarryDone: the in-lane marker of the previous host arrived behind what it carried over (step 7).
+	// CarryDone: the in-lane marker of the previous host arrived behind what it
+	// carried over. Epoch is the one that the marker carries.
 	CarryDone struct {
 		From  member.ID
 		Shard string
 		Epoch protocol.Epoch
 	}
-	// StaleRoute: a routed message came for a shard that is not hosted here (or with another epoch).
+	// StaleRoute: a message came for a shard that is not hosted here, or with an
+	// epoch by which it is not. The shell routes the message on by itself.
 	StaleRoute struct {
 		From  member.ID
 		Shard string
@@ -46,39 +83,58 @@ type (
 		Shard string
 		Epoch protocol.Epoch
 	}
-	// Emptied: carry and buffer of a shard are empty and written to the link (or delivered locally).
+	// Emptied: after a Route, Host or Open, nothing of the shard waits here any
+	// more: carry and buffer are written to the link or delivered. Stepping it
+	// when nothing had waited does no harm.
 	Emptied struct{ Shard string }
 	// Leave: this node leaves gracefully: all that it hosts must move.
 	Leave struct{}
-	// Tick: the time of Wake has come (spurious ones are harmless).
+	// Tick: the time of Wake has come. One too many does no harm.
 	Tick struct{}
 )
 
+func (ViewChanged) input() {}
+func (Received) input()    {}
+func (Wanted) input()      {}
+func (Marked) input()      {}
+func (CarryDone) input()   {}
+func (StaleRoute) input()  {}
+func (Drained) input()     {}
+func (Emptied) input()     {}
+func (Leave) input()       {}
+func (Tick) input()        {}
+
+// Output is what the shell must do.
 type Output struct {
-	Send []Packet
-	Do   []Action
-	Wake time.Time
-	Left bool // after Leave: nothing is hosted, carried, owed or buffered any more
+	Send   []Packet // best effort, in order per receiver
+	Do     []Action // in order
+	Events []Event  // for logs, in order
+	Wake   time.Time // when to step a Tick; zero for never
+	Left   bool      // after Leave: nothing is hosted, carried, owed or buffered any more
 }
 
-type Packet struct {
-	To  member.ID
-	Msg protocol.Message
-}
+// A Packet is a message for a node, perhaps this one: see [protocol.Packet].
+type Packet = protocol.Packet
 
-// Action is what the shell does, in order.
+// An Action changes what the shell does with one shard.
+//
+//sumtype:decl
 type Action interface{ action() }
 
 type (
-	// Route: send directly to Home from now on: first carry, then buffer, in order; then, if Mark, the CarryDone marker in the same lane.
+	// Route: send directly to Home from now on: first carry, then buffer, in
+	// order; then, if Mark, the CarryDone marker with this Epoch in the same
+	// lane. Home may be this node, whose entities then get the buffer.
 	Route struct {
 		Shard string
 		Home  member.ID
 		Epoch protocol.Epoch
 		Mark  bool
 	}
-	// Host: host the shard here. With Await, messages other than those from Await are held until Open.
-	// If there is carry or buffer here, it goes first.
+	// Host: host the shard here, and route to it. Carry that is still here goes
+	// first, then the buffer. With Await (not zero) only messages from that node
+	// are handled yet; all others, those of this node and its buffer included,
+	// are held behind them until Open.
 	Host struct {
 		Shard string
 		Epoch protocol.Epoch
@@ -86,21 +142,63 @@ type (
 	}
 	// Open: what was held is delivered, in order; then directly.
 	Open struct{ Shard string }
-	// Buffer: stop sending directly, buffer from now on; then send the marker behind the last message, in the
-	// shard's lane, to MarkTo (none if zero; if MarkTo is this node the shell steps Marked{self} itself).
-	// If the shard is hosted here it goes on handling what arrives from other nodes.
+	// Buffer: stop sending directly and buffer from now on; then send the marker
+	// behind the last message, in the shard's lane, to MarkTo (none if zero; if
+	// MarkTo is this node the shell steps Marked with its own id). The marker
+	// carries this Epoch, which is not the shard's. If the shard is hosted here
+	// it goes on handling what arrives from other nodes.
 	Buffer struct {
 		Shard  string
 		MarkTo member.ID
 		Epoch  protocol.Epoch
 	}
-	// Drain: close all entities, let them work off what they have, stop them gracefully, then step Drained.
-	// What they left over and what they told their own shard while stopping becomes carry. After Deadline: Kill.
+	// Drain: close all entities, let them work off what they have, stop them
+	// gracefully, then step Drained. What they left over and what they told
+	// their own shard while stopping becomes carry, which waits for a Route or
+	// Host. Entities that have not ended at Deadline are stopped as by Kill.
 	Drain struct {
 		Shard    string
 		Epoch    protocol.Epoch
 		Deadline time.Time
 	}
-	// Kill: this node may not own the shard any more: stop its entities at once; then Drained.
+	// Kill: this node may not own the shard any more: stop its entities at once;
+	// then step Drained. Left-overs become carry as with Drain.
 	Kill struct{ Shard string }
 )
+
+func (Route) action()  {}
+func (Host) action()   {}
+func (Open) action()   {}
+func (Buffer) action() {}
+func (Drain) action()  {}
+func (Kill) action()   {}
+
+// An Event tells an operator what a region decided on its own.
+//
+//sumtype:decl
+type Event interface{ event() }
+
+type (
+	// Disagrees: the coordinator has other settings, so this region gets no
+	// shards until one of the two is started anew with the other's.
+	Disagrees struct {
+		Coordinator       member.ID
+		Ours, Coordinated string
+	}
+	// MarkersMissing: a shard stops without having heard that these regions sent
+	// all they had. What they send late is routed on; its order may suffer.
+	MarkersMissing struct {
+		Shard string
+		From  []member.ID
+	}
+	// CarryMissing: a shard opened without having heard that its previous host
+	// carried all over.
+	CarryMissing struct {
+		Shard string
+		From  member.ID
+	}
+)
+
+func (Disagrees) event()      {}
+func (MarkersMissing) event() {}
+func (CarryMissing) event()   {}
