@@ -1,0 +1,83 @@
+// Package dad is DadBot himself: every chat has its own Dad, who waits until
+// the chat has been quiet, thinks, and then makes one joke about all that was
+// said. In one life he never repeats one.
+//
+// He is written twice with the same protocol: as a state machine whose states
+// are methods (states.go), and as a loop that simply waits (loop.go). Both
+// share what he knows (mind.go) and what he does (life.go), and both pass the
+// same tests, as plain local actors.
+//
+// # What he promises
+//
+// Every message that he heard is in exactly one joke of his, or handed to his
+// successor when he is stopped gracefully. The messages of a joke are in the
+// order of the times at which they were said, so that the order of each edge
+// is kept although a successor gets them from his predecessor and from the
+// edges at once. The same id heard twice in one life is joked about once.
+//
+// His memory is bounded ([Memory]), and so is a batch ([MaxBatch]).
+package dad
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/wire"
+)
+
+// A Msg is what a Dad understands.
+//
+//sumtype:decl
+type Msg interface{ dadMsg() }
+
+type (
+	// Said is a message of the chat.
+	Said struct {
+		ID   string    `json:"id"`
+		From string    `json:"from"`
+		Text string    `json:"text"`
+		Via  string    `json:"via"` // the node that took it
+		At   time.Time `json:"at"`  // when that node took it; strictly increasing there
+	}
+	// Recall asks for what he remembers.
+	Recall struct {
+		Reply actor.Reply[Memory] `json:"-"`
+	}
+
+	quiet   struct{} // nobody has said anything for a while
+	thought struct{} // he has thought long enough
+)
+
+func (Said) dadMsg()    {}
+func (Recall) dadMsg()  {}
+func (quiet) dadMsg()   {}
+func (thought) dadMsg() {}
+
+// WithReply makes Recall a request that is answered with a [Memory].
+func (m Recall) WithReply(r actor.Reply[Memory]) Msg { m.Reply = r; return m }
+
+// Protocol names the messages that travel between nodes.
+var Protocol = wire.MustProtocol[Msg](
+	wire.Message("dad.said", Said{}),
+	wire.Request[Msg, Memory]("dad.recall", Recall{}),
+)
+
+// Memory is what a Dad remembers of this life: the last messages and jokes, at
+// most MaxLines and MaxMemory bytes of them.
+type Memory struct {
+	Node  string `json:"node"` // where he lives
+	Lines []Line `json:"lines"`
+}
+
+// Bot is who a joke is from.
+const Bot = "DadBot"
+
+// Line is one message or joke, in the order in which he heard or told them.
+type Line struct {
+	At    time.Time `json:"at"`
+	ID    string    `json:"id"`
+	From  string    `json:"from"`
+	Text  string    `json:"text"`
+	Via   string    `json:"via"`
+	Batch []string  `json:"batch,omitempty"` // of a joke: the ids that it is about
+}
