@@ -1,22 +1,257 @@
 package sbr
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
 )
 
-// Resolver is the split brain resolver of one node.
+// Resolver is the split brain resolver of one node: it remembers what the node
+// knows of its own data center and since when that has been stable.
+//
+// Only the leader of a side carries out what the side's strategy decides; the
+// other nodes hear of it by gossip. The exception is reachability that never
+// comes to rest: then each node downs everybody that it knows, because who is
+// leader may be as unclear as the rest.
 type Resolver struct {
 	self       member.ID
 	dataCenter string
 	settings   Settings
+
+	members      []member.Member // in the order of member.ID.Compare
+	unreachable  []member.ID     // sorted
+	observations []member.Observation
+	seen         []member.ID
+	leader       member.ID
+	wasUp        bool // this node has seen itself come up
+
+	changed  time.Time // when stability was disturbed last
+	unstable time.Time // when reachability began to change; zero while it has come to rest
+	settled  bool      // nothing to do for this situation: the last decision downed nobody
+	pending  *Decision // waits for its lease
+	view     *member.View
 }
 
-// NewResolver makes the resolver of a node.
+// NewResolver makes the resolver of a node that knows nobody yet.
 func NewResolver(self member.ID, dataCenter string, s Settings) *Resolver {
-	return &Resolver{self: self, dataCenter: dataCenter, settings: s}
+	return &Resolver{self: self, dataCenter: dataCenter, settings: s.withDefaults(), view: &member.View{}}
 }
 
-// Step feeds one input.
-func (r *Resolver) Step(now time.Time, in Input) Output { return Output{} }
+// Step feeds one input and returns what must be done.
+func (r *Resolver) Step(now time.Time, in Input) Output {
+	var out Output
+	switch in := in.(type) {
+	case Tick:
+		out = r.tick(now)
+	case LeaseReply:
+		out = r.leaseReply(now, in.Acquired)
+	default:
+		r.learn(now, in)
+		r.settled = false
+	}
+	out.Wake = r.wake()
+	return out
+}
+
+// learn takes in a fact.
+func (r *Resolver) learn(now time.Time, in Input) {
+	switch in := in.(type) {
+	case ViewChanged:
+		r.observe(now, in.View)
+	case Changed:
+		for _, m := range r.local(in.Members) {
+			r.memberChanged(now, m)
+		}
+	case Removed:
+		for _, m := range r.local(in.Members) {
+			r.memberRemoved(m.ID)
+		}
+	case Unreachable:
+		for _, m := range r.local(in.Members) {
+			r.reachabilityChanged(now, m, false)
+		}
+	case Reachable:
+		for _, m := range r.local(in.Members) {
+			r.reachabilityChanged(now, m, true)
+		}
+	case LeaderChanged:
+		r.leader = in.Leader
+	case Reachability:
+		r.observations = in.Observations
+	case Seen:
+		r.seen = in.By
+	}
+}
+
+// local are the members of the own data center.
+func (r *Resolver) local(members []member.Member) []member.Member {
+	return slices.DeleteFunc(slices.Clone(members), func(m member.Member) bool { return m.DataCenter != r.dataCenter })
+}
+
+func (r *Resolver) memberChanged(now time.Time, m member.Member) {
+	switch m.Status {
+	case member.Down:
+		r.reachabilityChanged(now, m, false)
+		return
+	case member.Up, member.Exiting:
+		r.changed = now
+	}
+	if m.ID == r.self && (m.Status == member.WeaklyUp || m.UpNumber != member.NeverUp) {
+		r.wasUp = true
+	}
+	r.put(m)
+}
+
+func (r *Resolver) memberRemoved(id member.ID) {
+	r.members = slices.DeleteFunc(r.members, func(m member.Member) bool { return m.ID == id })
+	r.unreachable = subtract(r.unreachable, []member.ID{id})
+	r.comeToRest()
+}
+
+// reachabilityChanged also stands for downed, which is as good as unreachable.
+func (r *Resolver) reachabilityChanged(now time.Time, m member.Member, reachable bool) {
+	if m.ID == r.self {
+		return
+	}
+	r.put(m)
+	if reachable {
+		r.unreachable = subtract(r.unreachable, []member.ID{m.ID})
+	} else {
+		r.unreachable = union(r.unreachable, []member.ID{m.ID})
+	}
+	r.changed = now
+	if r.unstable.IsZero() {
+		r.unstable = now
+	}
+	r.comeToRest()
+}
+
+// comeToRest ends a time of instability when all who are still unreachable are
+// on their way out or never had a part.
+func (r *Resolver) comeToRest() {
+	for _, m := range r.members {
+		if !contains(r.unreachable, m.ID) {
+			continue
+		}
+		switch m.Status {
+		case member.Down, member.Exiting, member.Joining, member.WeaklyUp:
+		default:
+			return
+		}
+	}
+	r.unstable = time.Time{}
+}
+
+func (r *Resolver) put(m member.Member) {
+	i, ok := slices.BinarySearchFunc(r.members, m.ID, func(m member.Member, id member.ID) int { return m.ID.Compare(id) })
+	if ok {
+		r.members[i] = m
+	} else {
+		r.members = slices.Insert(r.members, i, m)
+	}
+}
+
+func (r *Resolver) tick(now time.Time) Output {
+	switch {
+	case r.pending != nil, r.settled:
+		return Output{}
+	case r.tooLongUnstable(now):
+		return r.carryOut(now, r.downEverybody(now))
+	case r.responsible() && !now.Before(r.stableAt()):
+		d := Decide(r.settings.Strategy, r.situation())
+		if d.NeedsLease() && len(d.Down) > 0 {
+			r.pending = &d
+			return Output{Decision: &d, Acquire: &Acquire{At: now.Add(d.AcquireDelay)}}
+		}
+		return r.carryOut(now, d)
+	}
+	return Output{}
+}
+
+func (r *Resolver) leaseReply(now time.Time, acquired bool) Output {
+	if r.pending == nil {
+		return Output{}
+	}
+	d := *r.pending
+	r.pending = nil
+	if !acquired {
+		d = d.Denied()
+	}
+	return r.carryOut(now, d)
+}
+
+// carryOut orders the downs of a final decision: this node comes last, because
+// being down ends it.
+func (r *Resolver) carryOut(now time.Time, d Decision) Output {
+	if len(d.Down) == 0 {
+		r.settled = true
+		return Output{}
+	}
+	r.changed, r.unstable = now, time.Time{}
+	self := []member.ID{r.self}
+	return Output{Decision: &d, Down: append(subtract(d.Down, self), intersect(d.Down, self)...)}
+}
+
+func (r *Resolver) situation() Situation {
+	return Situation{
+		Self:         r.self,
+		Members:      slices.Clone(r.members),
+		Unreachable:  r.unreachable,
+		Observations: r.observations,
+		SeenBy:       r.seen,
+	}
+}
+
+// responsible tells whether there is something to decide, by this node.
+func (r *Resolver) responsible() bool {
+	return r.leader == r.self && r.wasUp && len(r.unreachable) > 0
+}
+
+func (r *Resolver) stableAt() time.Time {
+	return r.changed.Add(r.settings.stableAfter(len(r.members)))
+}
+
+// unstableUntil is when patience with changing reachability ends; zero for never.
+func (r *Resolver) unstableUntil() time.Time {
+	limit, ok := r.settings.unstableAfter(len(r.members))
+	if r.unstable.IsZero() || !ok {
+		return time.Time{}
+	}
+	return r.unstable.Add(limit)
+}
+
+func (r *Resolver) tooLongUnstable(now time.Time) bool {
+	until := r.unstableUntil()
+	return !until.IsZero() && now.After(until)
+}
+
+func (r *Resolver) downEverybody(now time.Time) Decision {
+	s := newSides(r.situation())
+	d := Decision{
+		Strategy:            r.settings.Strategy.Name(),
+		Action:              DownEverybody,
+		IndirectlyConnected: s.doubtful,
+		Reason:              fmt.Sprintf("reachability has kept changing for %v, so that the sides cannot agree", now.Sub(r.unstable)),
+		Situation:           s.Situation,
+	}
+	d.Down, _ = s.downs(nil, DownEverybody)
+	return d
+}
+
+func (r *Resolver) wake() time.Time {
+	if r.pending != nil || r.settled {
+		return time.Time{}
+	}
+	var wake time.Time
+	if until := r.unstableUntil(); !until.IsZero() {
+		wake = until.Add(1)
+	}
+	if r.responsible() {
+		if at := r.stableAt(); wake.IsZero() || at.Before(wake) {
+			wake = at
+		}
+	}
+	return wake
+}
