@@ -8,13 +8,19 @@
 // membership, waits until nothing has changed for a while, and lets the leader
 // of each side carry the decision out.
 //
-// What is promised. When a network splits into groups that see all of their
-// own members, no member of other groups, and agreed on the membership before,
-// then at most one group survives with keep-majority, static-quorum,
-// keep-oldest and lease-majority, and none with down-all. Members that some
-// reach and others do not (indirectly connected) are downed too, so that what
-// is left is connected fully. A group that could be wrong about what the other
-// one counts, because members were just joining or leaving, downs itself.
+// What is promised. Take any set of broken links, each noticed at both of its
+// ends (heartbeats are answered, so one broken direction is enough), and let
+// the news get round wherever gossip still can: those are the sides. Then at
+// most one side has survivors, and all survivors reach each other directly,
+// because members that some reach and others do not (indirectly connected) are
+// downed as well. Of two sides that are whole, keep-majority, keep-oldest and
+// lease-majority keep one; static-quorum keeps the one with the quorum; down-all
+// keeps none. A side that could be wrong about what the other one counts,
+// because members were just joining or leaving, downs itself. What is not
+// promised: that sides agree which have different memberships for other
+// reasons, such as a change that reached only one of them; the time of
+// stability before a decision is there to make that unlikely, and the lease to
+// make it impossible.
 //
 // The package is pure: time is an argument, nothing blocks, and all outputs
 // are in a fixed order. A Resolver belongs to one goroutine.
