@@ -142,7 +142,7 @@ func replyField(q, reply reflect.Type) (reflect.StructField, error) {
 
 // shadowOf is q with the tags of one field changed so that codecs leave it out.
 func shadowOf(q reflect.Type, hide string) (t reflect.Type, err error) {
-	defer func() { // StructOf panics on some embedded fields
+	defer func() { // StructOf cannot make some embedded fields
 		if r := recover(); r != nil {
 			err = fmt.Errorf("field %s cannot be hidden from the codec, because %v embeds a type with methods: make that a named field", hide, q)
 		}
@@ -154,7 +154,11 @@ func shadowOf(q reflect.Type, hide string) (t reflect.Type, err error) {
 		}
 		fields = append(fields, f)
 	}
-	return reflect.StructOf(fields), nil
+	t = reflect.StructOf(fields)
+	if !q.ConvertibleTo(t) {
+		return nil, fmt.Errorf("field %s cannot be hidden from the codec: %v and %v differ in memory", hide, q, t)
+	}
+	return t, nil
 }
 
 // replyOf reads the Reply of q, which may be unexported, in place.
@@ -166,14 +170,20 @@ func (a asked[M, R, Q]) visible(m any) any {
 	if a.shadow == nil {
 		return m
 	}
-	return reflect.ValueOf(m).Convert(a.shadow).Interface() // the same memory
+	q := m.(Q)
+	return a.asShadow(&q)
+}
+
+// asShadow is the same memory, as a pointer to the shadow type.
+func (a asked[M, R, Q]) asShadow(q *Q) any {
+	return reflect.NewAt(a.shadow, unsafe.Pointer(q)).Interface()
 }
 
 func (a asked[M, R, Q]) decode(n *named, payload []byte, r Replier) (any, error) {
-	q, into := new(Q), any(nil)
-	into = q
+	q := new(Q)
+	into := any(q)
 	if a.shadow != nil {
-		into = reflect.ValueOf(q).Convert(reflect.PointerTo(a.shadow)).Interface() // the same memory
+		into = a.asShadow(q)
 	}
 	if err := n.decodeInto(payload, into); err != nil || r == nil {
 		return any(*q), err
