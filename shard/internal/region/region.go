@@ -106,9 +106,9 @@ func (Tick) input()        {}
 
 // Output is what the shell must do.
 type Output struct {
-	Send   []Packet // best effort, in order per receiver
-	Do     []Action // in order
-	Events []Event  // for logs, in order
+	Send   []Packet  // best effort, in order per receiver
+	Do     []Action  // in order
+	Events []Event   // for logs, in order
 	Wake   time.Time // when to step a Tick; zero for never
 	Left   bool      // after Leave: nothing is hosted, carried, owed or buffered any more
 }
@@ -124,7 +124,8 @@ type Action interface{ action() }
 type (
 	// Route: send directly to Home from now on: first carry, then buffer, in
 	// order; then, if Mark, the CarryDone marker with this Epoch in the same
-	// lane. Home may be this node, whose entities then get the buffer.
+	// lane. Home may be this node: its entities then get the buffer, or it is
+	// held with the rest where the shard waits for Open.
 	Route struct {
 		Shard string
 		Home  member.ID
@@ -162,7 +163,8 @@ type (
 		Deadline time.Time
 	}
 	// Kill: this node may not own the shard any more: stop its entities at once;
-	// then step Drained. Left-overs become carry as with Drain.
+	// then step Drained. Left-overs, and what was held, become carry as with
+	// Drain.
 	Kill struct{ Shard string }
 )
 

@@ -1,0 +1,159 @@
+package region
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
+)
+
+// A link is what a region knows of coordinators. The one it obeys is the one
+// whose claim it accepted; the one it expects is the one that its own view of
+// the membership names. They differ while a coordinator is being replaced.
+type link struct {
+	term     uint64 // the highest accepted
+	obeyed   member.ID
+	seq      uint64    // of the newest message obeyed
+	accepted bool      // the obeyed one has confirmed our report of this term
+	expected member.ID // zero when there is nobody
+	joined   bool      // this node has been a member
+
+	reportDue time.Time
+	reportGap time.Duration
+}
+
+// Term is the highest that this region has accepted.
+func (c *Core) Term() uint64 { return c.link.term }
+
+// Coordinator is the node that this region obeys; zero before the first.
+func (c *Core) Coordinator() member.ID { return c.link.obeyed }
+
+// Registered tells whether the coordinator that the membership names has this
+// region's report: homes are being asked for and given.
+func (c *Core) Registered() bool {
+	l := &c.link
+	return l.accepted && !l.expected.IsZero() && l.obeyed == l.expected
+}
+
+func (c *Core) unregistered() bool { return !c.link.expected.IsZero() && !c.Registered() }
+
+func (c *Core) viewChanged(now time.Time, v *member.View) {
+	c.view = v
+	self, ok := v.SelfMember()
+	if self.Status == member.Down || c.link.joined && !ok {
+		c.end()
+		return
+	}
+	c.link.joined = ok
+	c.leaving = c.leaving || self.Status == member.Leaving || self.Status == member.Exiting
+	c.forgetTheDead(now)
+
+	oldest, _ := v.Oldest(c.set.Role, member.Up)
+	if oldest.ID != c.link.expected {
+		c.link.expected = oldest.ID
+		if c.unregistered() {
+			c.hurry(now)
+		}
+	}
+	c.beatAt = now // a leave may have become lonely, a report due
+}
+
+// end is for a node that is not one of the cluster any more: others may start
+// its shards as soon as their margin has passed.
+func (c *Core) end() {
+	c.over = true
+	for _, s := range c.sorted() {
+		if s.tenancy != nil {
+			c.do(Kill{Shard: s.name})
+		}
+	}
+}
+
+// lives tells whether id is a member that was not downed.
+func (c *Core) lives(id member.ID) bool {
+	if c.view == nil {
+		return false
+	}
+	m, ok := c.view.Member(id)
+	return ok && m.Status != member.Down && m.Status != member.Removed
+}
+
+// obeys decides whether a coordinator's message counts: terms make that safe,
+// whatever the membership says about who should be coordinator.
+func (c *Core) obeys(now time.Time, from member.ID, h protocol.Header, msg protocol.Message) bool {
+	l := &c.link
+	switch _, claim := msg.(protocol.Claim); {
+	case h.Term == l.term && from == l.obeyed:
+		if h.Seq <= l.seq {
+			return false // overtaken, or a repeat
+		}
+	case h.Term > l.term && claim:
+		c.accept(now, from, h.Term)
+	case h.Term > l.term:
+		return false // its claim is still on the way
+	default:
+		c.say(from, protocol.Refused{Highest: l.term})
+		return false
+	}
+	l.seq = h.Seq
+	return true
+}
+
+// accept begins a new term: what the old coordinator had only begun is void.
+func (c *Core) accept(now time.Time, from member.ID, term uint64) {
+	l := &c.link
+	l.term, l.obeyed, l.seq, l.accepted = term, from, 0, false
+	c.hurry(now)
+	if from != c.self {
+		c.say(c.self, protocol.Refused{Highest: term}) // this node's own coordinator, if it thinks it is one
+	}
+	for _, s := range c.shards { // any order: nothing is put out
+		if s.tenancy != nil && s.tenancy.stage == marking {
+			s.tenancy.stage, s.tenancy.expect = hosting, nil
+		}
+	}
+}
+
+// report tells a coordinator all that it must know of this region.
+func (c *Core) report(now time.Time, to member.ID) {
+	l := &c.link
+	self, _ := c.view.SelfMember()
+	r := protocol.Report{
+		Term: l.term, Coordinator: l.obeyed,
+		Agree: c.set.Agree, Proxy: !self.HasRole(c.set.Role), Leaving: c.leaving,
+	}
+	for _, s := range c.sorted() {
+		switch t := s.tenancy; {
+		case t != nil:
+			r.Hosted = append(r.Hosted, protocol.Hosted{Tenure: s.at(t.epoch), Draining: t.stage >= draining})
+		case s.owed:
+			r.Released = append(r.Released, s.at(s.ended))
+		}
+	}
+	c.say(to, r)
+	l.reportDue = now.Add(l.reportGap)
+}
+
+// hurry starts the reports over: at once, then after ever longer gaps.
+func (c *Core) hurry(now time.Time) {
+	c.link.reportDue, c.link.reportGap = now, c.set.Retry/8
+}
+
+func (c *Core) reportAgain(now time.Time) {
+	l := &c.link
+	if !c.unregistered() || now.Before(l.reportDue) {
+		return
+	}
+	c.report(now, l.expected)
+	l.reportGap = min(2*max(l.reportGap, c.set.Retry/8), c.set.Retry)
+}
+
+// registered: the coordinator has the report; now it can be asked.
+func (c *Core) registered(now time.Time) {
+	c.link.accepted = true
+	for _, s := range c.sorted() {
+		s.askDue, s.stopDue = now, now
+		c.ask(now, s)
+		c.tellStopped(now, s)
+	}
+}
