@@ -9,6 +9,8 @@ package member
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -72,4 +74,22 @@ func (m Member) HasRole(role string) bool {
 // youngest: by up-number, ties by address.
 func (m Member) CompareAge(o Member) int {
 	return cmp.Or(cmp.Compare(m.UpNumber, o.UpNumber), m.Address.Compare(o.Address))
+}
+
+// ErrDifferentDataCenters says that members of different data centers have no
+// common order of age.
+var ErrDifferentDataCenters = errors.New("member: ages are only comparable inside one data center")
+
+// OldestFirst gives the members of one data center in the order of
+// [Member.CompareAge].
+func OldestFirst(members []Member) ([]Member, error) {
+	for _, m := range members {
+		if m.DataCenter != members[0].DataCenter {
+			return nil, fmt.Errorf("%w: %v is in %q, %v in %q", ErrDifferentDataCenters,
+				members[0].ID, members[0].DataCenter, m.ID, m.DataCenter)
+		}
+	}
+	sorted := slices.Clone(members)
+	slices.SortFunc(sorted, Member.CompareAge)
+	return sorted, nil
 }

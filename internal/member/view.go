@@ -18,6 +18,7 @@ type View struct {
 	SeenBy       []ID          // who has seen this very version, in order
 	Leader       ID            // zero when there is none
 	Converged    bool          // all reachable members have seen this version
+	Blocking     []ID          // who holds up convergence, by being unreachable or not having seen this version
 }
 
 // Member finds the member with exactly this identity.

@@ -1,0 +1,145 @@
+package gossip
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// Summary is what one node concludes from a state; the difference between two
+// is what it tells its subscribers.
+type Summary struct {
+	Perspective
+	leader      member.ID
+	roleLeaders []RoleLeaderChanged // by role
+	unreachable []member.ID
+	centers     []string // that are unreachable
+	blocking    []member.ID
+}
+
+// Summarize draws the conclusions.
+func Summarize(p Perspective) Summary {
+	s := Summary{
+		Perspective: p,
+		leader:      p.Leader(),
+		unreachable: p.Unreachable(),
+		centers:     p.UnreachableDataCenters(),
+		blocking:    p.Blocking(nil),
+	}
+	for _, role := range p.roles() {
+		s.roleLeaders = append(s.roleLeaders, RoleLeaderChanged{role, p.RoleLeader(role)})
+	}
+	return s
+}
+
+// View is the summary as other parts of the node see it.
+func (s Summary) View() *member.View {
+	return &member.View{
+		Self:         s.Self,
+		DataCenter:   s.DataCenter,
+		Members:      s.Members,
+		Unreachable:  s.unreachable,
+		Observations: s.Table.Observations(),
+		SeenBy:       s.Seen,
+		Leader:       s.leader,
+		Converged:    len(s.blocking) == 0,
+		Blocking:     s.blocking,
+	}
+}
+
+// Diff lists what has changed from old to s, in the order of [Event].
+func (s Summary) Diff(old Summary) []Event {
+	events := s.memberEvents(old)
+	events = append(events, s.reachabilityEvents(old)...)
+	events = append(events, s.leaderEvents(old)...)
+	converged := len(s.blocking) == 0
+	if converged != (len(old.blocking) == 0) || !slices.Equal(s.Seen, old.Seen) {
+		events = append(events, SeenChanged{converged, s.Seen})
+	}
+	if !s.Table.equal(old.Table) {
+		events = append(events, ReachabilityChanged{s.Table.Observations()})
+	}
+	return events
+}
+
+// memberEvents tells the removed members before the others, so that a removed
+// incarnation is gone before its successor appears.
+func (s Summary) memberEvents(old Summary) []Event {
+	var removed, changed []Event
+	left, right := old.Members, s.Members
+	for len(left) > 0 || len(right) > 0 {
+		order := 0
+		switch {
+		case len(left) == 0:
+			order = 1
+		case len(right) == 0:
+			order = -1
+		default:
+			order = left[0].ID.Compare(right[0].ID)
+		}
+		switch {
+		case order < 0:
+			gone := left[0]
+			gone.Status = member.Removed
+			removed = append(removed, MemberRemoved{gone, left[0].Status})
+			left = left[1:]
+		case order > 0:
+			changed = append(changed, MemberChanged{Member: right[0]})
+			right = right[1:]
+		default:
+			if was, is := left[0], right[0]; was.Status != is.Status || was.UpNumber != is.UpNumber {
+				changed = append(changed, MemberChanged{is, was.Status})
+			}
+			left, right = left[1:], right[1:]
+		}
+	}
+	return append(removed, changed...)
+}
+
+func (s Summary) reachabilityEvents(old Summary) []Event {
+	var events []Event
+	for _, id := range s.unreachable {
+		if m, ok := s.Member(id); ok && !ids(old.unreachable).has(id) {
+			events = append(events, UnreachableMember{m})
+		}
+	}
+	for _, id := range old.unreachable {
+		if m, ok := s.Member(id); ok && !ids(s.unreachable).has(id) {
+			events = append(events, ReachableMember{m})
+		}
+	}
+	for _, dc := range s.centers {
+		if !slices.Contains(old.centers, dc) {
+			events = append(events, UnreachableDataCenter{dc})
+		}
+	}
+	for _, dc := range old.centers {
+		if !slices.Contains(s.centers, dc) {
+			events = append(events, ReachableDataCenter{dc})
+		}
+	}
+	return events
+}
+
+func (s Summary) leaderEvents(old Summary) []Event {
+	var events []Event
+	if s.leader != old.leader {
+		events = append(events, LeaderChanged{s.leader})
+	}
+	roles := slices.Concat(s.roles(), old.roles())
+	slices.Sort(roles)
+	for _, role := range slices.Compact(roles) {
+		if now := s.roleLeader(role); now != old.roleLeader(role) {
+			events = append(events, RoleLeaderChanged{role, now})
+		}
+	}
+	return events
+}
+
+func (s Summary) roleLeader(role string) member.ID {
+	i := slices.IndexFunc(s.roleLeaders, func(l RoleLeaderChanged) bool { return l.Role == role })
+	if i < 0 {
+		return member.ID{}
+	}
+	return s.roleLeaders[i].Leader
+}

@@ -1,0 +1,206 @@
+package gossip
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// Perspective is a state as one node looks at it: convergence, leadership and
+// reachability are questions of a data center.
+type Perspective struct {
+	*State
+	Self       member.ID
+	DataCenter string
+}
+
+// local tells whether a member is of the own data center; unknown nodes are not.
+func (p Perspective) local(id member.ID) bool {
+	m, ok := p.Member(id)
+	return ok && m.DataCenter == p.DataCenter
+}
+
+// foreign tells whether a member is of another data center; unknown nodes are
+// not.
+func (p Perspective) foreign(id member.ID) bool {
+	m, ok := p.Member(id)
+	return ok && m.DataCenter != p.DataCenter
+}
+
+func (p Perspective) down(id member.ID) bool {
+	m, ok := p.Member(id)
+	return ok && m.Status == member.Down
+}
+
+// Converged tells whether this is agreed: whether nobody is [Perspective.Blocking].
+func (p Perspective) Converged(confirmed []member.ID) bool { return len(p.Blocking(confirmed)) == 0 }
+
+// Blocking lists, in order, who holds up convergence in the own data center:
+// settled members that have not seen this version, and members that cannot be
+// reached though they are not on their way out. confirmed are the members, in
+// order, that have confirmed their exit; they hold up nothing, and neither do
+// the observations of Down members.
+//
+// The first members of a data center need the eyes of everybody: nobody is
+// settled there yet, so all members that may become so count, of all data
+// centers.
+func (p Perspective) Blocking(confirmed []member.ID) []member.ID {
+	first := !slices.ContainsFunc(p.Members, func(m member.Member) bool {
+		return m.DataCenter == p.DataCenter && settled(m.Status)
+	})
+	unreachable := p.Table.against(func(o member.ID) bool { return !p.foreign(o) && !p.down(o) })
+	var blocking []member.ID
+	seen := p.Seen
+	for _, m := range p.Members {
+		for len(seen) > 0 && seen[0].Compare(m.ID) < 0 {
+			seen = seen[1:]
+		}
+		hasSeen := len(seen) > 0 && seen[0] == m.ID
+		mustSee := m.DataCenter == p.DataCenter && settled(m.Status) ||
+			first && (settled(m.Status) || m.Status == member.Joining || m.Status == member.WeaklyUp)
+		mustReach := m.DataCenter == p.DataCenter && m.ID != p.Self && !going(m.Status)
+		if (mustSee && !hasSeen || mustReach && unreachable.has(m.ID)) && !ids(confirmed).has(m.ID) {
+			blocking = append(blocking, m.ID)
+		}
+	}
+	return blocking
+}
+
+// Leader is the leader of the own data center in the eyes of this node: the
+// first settled member, in order, that is reachable; else the best of the
+// others. There is no election, so both sides of a partition have one. The
+// zero ID means that there is none.
+func (p Perspective) Leader() member.ID { return p.leaderOf(func(member.Member) bool { return true }) }
+
+// RoleLeader is the same among the members with a role.
+func (p Perspective) RoleLeader(role string) member.ID {
+	return p.leaderOf(func(m member.Member) bool { return m.HasRole(role) })
+}
+
+func (p Perspective) leaderOf(candidate func(member.Member) bool) member.ID {
+	unreachable := p.Table.against(func(o member.ID) bool { return !p.foreign(o) })
+	var best member.Member
+	for _, m := range p.Members {
+		if m.DataCenter != p.DataCenter || m.Status == member.Down || !candidate(m) ||
+			m.ID != p.Self && unreachable.has(m.ID) {
+			continue
+		}
+		if best.IsZero() || leaderRank(m.Status) < leaderRank(best.Status) {
+			best = m
+		}
+		if settled(best.Status) {
+			break
+		}
+	}
+	return best.ID
+}
+
+// IsReachable tells whether the own data center should treat a node as
+// reachable: a member that nobody who counts says anything bad about. Down
+// members do not count; about members of the own data center, neither do those
+// of others.
+func (p Perspective) IsReachable(id member.ID) bool {
+	if !p.Has(id) {
+		return false
+	}
+	local := p.local(id)
+	for _, r := range p.Table.rows {
+		if j, ok := r.find(id); ok && r.records[j].status != Reachable &&
+			!p.down(r.observer) && (!local || !p.foreign(r.observer)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Reaches tells whether from has nothing bad to say about the member to.
+func (p Perspective) Reaches(from, to member.ID) bool {
+	return p.Has(to) && p.Table.Status(from, to) == Reachable
+}
+
+// Unreachable lists, in order, the members of the own data center but self
+// that a member of it, one that is not Down, cannot reach.
+func (p Perspective) Unreachable() []member.ID {
+	bad := p.Table.against(func(o member.ID) bool { return !p.foreign(o) && !p.down(o) })
+	return slices.DeleteFunc(bad, func(id member.ID) bool { return id == p.Self || !p.local(id) })
+}
+
+// UnreachableDataCenters lists, in order, the other data centers with a member
+// that cannot be reached from the own one.
+func (p Perspective) UnreachableDataCenters() []string {
+	var names []string
+	for _, r := range p.Table.rows {
+		for _, rec := range r.records {
+			if m, ok := p.Member(rec.subject); ok && rec.status == Unreachable &&
+				m.DataCenter != p.DataCenter && !p.foreign(r.observer) {
+				names = append(names, m.DataCenter)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Youngest is the member of the own data center that came up last; members
+// that never did count as the very first ones.
+func (p Perspective) Youngest() member.ID {
+	var youngest member.Member
+	age := -1
+	for _, m := range p.Members {
+		if m.DataCenter != p.DataCenter {
+			continue
+		}
+		if n := m.UpNumber % member.NeverUp; n > age {
+			youngest, age = m, n
+		}
+	}
+	return youngest.ID
+}
+
+// oldest lists the n oldest members of a data center, oldest first.
+func (p Perspective) oldest(dc string, n int) []member.Member {
+	var all []member.Member
+	for _, m := range p.Members {
+		if m.DataCenter == dc {
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, member.Member.CompareAge)
+	return all[:min(n, len(all))]
+}
+
+// OldestPerDataCenter lists the n oldest members of each data center, oldest
+// first.
+func (p Perspective) OldestPerDataCenter(n int) map[string][]member.ID {
+	all := map[string][]member.ID{}
+	for _, dc := range p.dataCenters() {
+		for _, m := range p.oldest(dc, n) {
+			all[dc] = append(all[dc], m.ID)
+		}
+	}
+	return all
+}
+
+// dataCenters lists the names of all, in order.
+func (p Perspective) dataCenters() []string {
+	var names []string
+	for _, m := range p.Members {
+		if len(names) == 0 || names[len(names)-1] != m.DataCenter {
+			names = append(names, m.DataCenter)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// roles lists all roles of all members, in order.
+func (p Perspective) roles() []string {
+	var names []string
+	for i, m := range p.Members {
+		if i == 0 || !slices.Equal(m.Roles, p.Members[i-1].Roles) {
+			names = append(names, m.Roles...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,163 @@
+package gossip
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// State is what the members gossip about. It is immutable: each change makes a
+// new State that shares what has not changed.
+type State struct {
+	Members    []member.Member // in the order of member.ID.Compare
+	Seen       []member.ID     // who has seen exactly this version, in order
+	Table      Table           // who can reach whom
+	Version    Clock           // counts the changes; one entry per member at most
+	Tombstones []Tombstone     // removed nodes, in order
+}
+
+// Tombstone keeps a removed node from coming back with somebody's old state.
+type Tombstone struct {
+	Node    member.ID
+	Removed int64 // Unix milliseconds at the node that removed it; only as exact as their clocks agree
+}
+
+// Member finds a member by identity.
+func (s *State) Member(id member.ID) (member.Member, bool) {
+	i, ok := s.find(id)
+	if !ok {
+		return member.Member{}, false
+	}
+	return s.Members[i], true
+}
+
+func (s *State) find(id member.ID) (int, bool) {
+	return slices.BinarySearchFunc(s.Members, id, func(m member.Member, id member.ID) int { return m.ID.Compare(id) })
+}
+
+// Has tells whether the node is a member.
+func (s *State) Has(id member.ID) bool {
+	_, ok := s.find(id)
+	return ok
+}
+
+// at lists the members at an address: one, or for a moment several
+// incarnations.
+func (s *State) at(a member.Address) []member.Member {
+	i, _ := slices.BinarySearchFunc(s.Members, a, func(m member.Member, a member.Address) int { return m.Address.Compare(a) })
+	j := i
+	for j < len(s.Members) && s.Members[j].Address == a {
+		j++
+	}
+	return s.Members[i:j]
+}
+
+// SeenBy tells whether the node has seen this version.
+func (s *State) SeenBy(id member.ID) bool { return ids(s.Seen).has(id) }
+
+// tombstoned tells whether the node was removed.
+func (s *State) tombstoned(id member.ID) bool {
+	_, ok := slices.BinarySearchFunc(s.Tombstones, id, Tombstone.compareNode)
+	return ok
+}
+
+func (t Tombstone) compareNode(id member.ID) int { return t.Node.Compare(id) }
+
+// copy is shallow: the caller replaces whole fields.
+func (s *State) copy() *State {
+	c := *s
+	return &c
+}
+
+// Update replaces the given members and adds those that are new.
+func (s *State) Update(members ...member.Member) *State {
+	c := s.copy()
+	c.Members = slices.Clone(s.Members)
+	for _, m := range members {
+		if i, ok := c.find(m.ID); ok {
+			c.Members[i] = m
+		} else {
+			c.Members = slices.Insert(c.Members, i, m)
+		}
+	}
+	return c
+}
+
+// MarkDown makes a member Down and takes back that it has seen this version:
+// it has no say any more.
+func (s *State) MarkDown(id member.ID) *State {
+	m, ok := s.Member(id)
+	if !ok {
+		return s
+	}
+	m.Status = member.Down
+	c := s.Update(m)
+	c.Seen = ids(s.Seen).without(id)
+	return c
+}
+
+// Remove takes a node out of everything and leaves a tombstone.
+func (s *State) Remove(id member.ID, now int64) *State {
+	c := s.copy()
+	if i, ok := s.find(id); ok {
+		c.Members = slices.Concat(s.Members[:i], s.Members[i+1:])
+	}
+	c.Seen = ids(s.Seen).without(id)
+	c.Table = s.Table.Remove(id)
+	c.Version = s.Version.Prune(id)
+	c.Tombstones = bury(s.Tombstones, id, now)
+	return c
+}
+
+// bury adds a tombstone, or renews it.
+func bury(stones []Tombstone, id member.ID, now int64) []Tombstone {
+	i, ok := slices.BinarySearchFunc(stones, id, Tombstone.compareNode)
+	stones = slices.Clone(stones)
+	if ok {
+		stones[i].Removed = now
+		return stones
+	}
+	return slices.Insert(stones, i, Tombstone{id, now})
+}
+
+// PruneTombstones forgets removals up to a time.
+func (s *State) PruneTombstones(upTo int64) *State {
+	old := func(t Tombstone) bool { return t.Removed <= upTo }
+	if !slices.ContainsFunc(s.Tombstones, old) {
+		return s
+	}
+	c := s.copy()
+	c.Tombstones = slices.DeleteFunc(slices.Clone(s.Tombstones), old)
+	return c
+}
+
+// seenAlso adds a node to those that have seen this version.
+func (s *State) seenAlso(id member.ID) *State { return s.withSeen(ids(s.Seen).with(id)) }
+
+func (s *State) withSeen(seen ids) *State {
+	if len(seen) == len(s.Seen) && slices.Equal(seen, s.Seen) {
+		return s
+	}
+	c := s.copy()
+	c.Seen = seen
+	return c
+}
+
+// withTable gives s itself when the table is the same.
+func (s *State) withTable(t Table) *State {
+	if s.Table.equal(t) {
+		return s
+	}
+	c := s.copy()
+	c.Table = t
+	return c
+}
+
+// changedBy makes a new version out of changes by a member: nobody but the
+// given ones has seen it.
+func (s *State) changedBy(id member.ID, seen ...member.ID) *State {
+	c := s.copy()
+	c.Version = s.Version.Increment(id)
+	c.Seen = seen
+	return c
+}
