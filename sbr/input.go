@@ -31,6 +31,10 @@ type (
 	// Seen replaces the set of those who have seen the current membership.
 	Seen struct{ By []member.ID }
 
+	// Stalled says that this node was not running for a while: what it knows is
+	// old, so the wait for stability begins anew.
+	Stalled struct{}
+
 	// Tick says that the time of Output.Wake has come; spurious ones are
 	// harmless. Decisions are taken on ticks only.
 	Tick struct{}
@@ -47,6 +51,7 @@ func (Reachable) input()     {}
 func (LeaderChanged) input() {}
 func (Reachability) input()  {}
 func (Seen) input()          {}
+func (Stalled) input()       {}
 func (Tick) input()          {}
 func (LeaseReply) input()    {}
 

@@ -82,6 +82,11 @@ func (r *Resolver) learn(now time.Time, in Input) {
 		r.observations = in.Observations
 	case Seen:
 		r.seen = in.By
+	case Stalled:
+		r.changed = now
+		if !r.unstable.IsZero() {
+			r.unstable = now
+		}
 	}
 }
 

@@ -116,6 +116,20 @@ func TestResolverDownsAllWhenUnstable(t *testing.T) {
 	}
 }
 
+// A leader that was paused while the wait for stability ran out does not act
+// on what it knew before.
+func TestFD01ResolverWaitsAnewAfterStall(t *testing.T) {
+	r := NewResolver(nodeID(0), "default", Settings{})
+	r.Step(at(0), ViewChanged{viewOf(0, 5, 4)})
+	r.Step(at(60), Stalled{})
+	if out := r.Step(at(60), Tick{}); len(out.Down) > 0 || !out.Wake.Equal(at(67)) {
+		t.Errorf("just woken: down %v, wake %v, want nobody, %v", out.Down, out.Wake, at(67))
+	}
+	if out := r.Step(at(67), Tick{}); !slices.Equal(out.Down, []member.ID{nodeID(4)}) {
+		t.Errorf("stable since: down %v, want %v", out.Down, nodeID(4))
+	}
+}
+
 // One lease decides between two sides of equal rights, whoever asks first; a
 // node that waits for its answer is not asked to decide again.
 func TestResolverLease(t *testing.T) {

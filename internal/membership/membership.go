@@ -1,0 +1,126 @@
+// Package membership is the whole membership of one node as one pure core: the
+// gossip machine, and the split brain resolver that watches what the machine
+// sees and downs members through it.
+//
+// A node's shell and the simulator drive the same [Core] in the same way: step
+// it with what happens, do what the output says, and step a gossip.Tick when
+// its Wake has come. A Core belongs to one goroutine, blocks nowhere, and gives
+// the same outputs for the same inputs.
+package membership
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/sbr"
+)
+
+// Config of a [Core].
+type Config struct {
+	Gossip  gossip.Config
+	Downing sbr.Settings
+}
+
+// Core is the membership of one node.
+type Core struct {
+	machine  *gossip.Machine
+	resolver *sbr.Resolver
+
+	machineWake, resolverWake time.Time
+}
+
+// Output is what the machine wants done, and what the resolver decided.
+type Output struct {
+	gossip.Output
+	// Decision is set when the resolver downs somebody or asks for a lease
+	// first. The downs themselves have been carried out in the same Step.
+	Decision *sbr.Decision
+	// Acquire asks for the resolver's lease; answer with [Core.LeaseReply].
+	Acquire *sbr.Acquire
+}
+
+// New makes the core of a node that has not joined yet.
+func New(cfg Config) *Core {
+	machine := gossip.New(cfg.Gossip)
+	return &Core{
+		machine:  machine,
+		resolver: sbr.NewResolver(cfg.Gossip.Self, machine.View().DataCenter, cfg.Downing),
+	}
+}
+
+// Machine is what tools may ask: for the view, suspicion levels and counters.
+// It must not be stepped.
+func (c *Core) Machine() *gossip.Machine { return c.machine }
+
+// Step feeds one input and returns what the node must do.
+func (c *Core) Step(now time.Time, in gossip.Input) Output {
+	var out Output
+	c.step(now, in, &out)
+	if !c.resolverWake.IsZero() && !now.Before(c.resolverWake) {
+		c.resolve(now, sbr.Tick{}, &out)
+	}
+	out.Wake = earlier(c.machineWake, c.resolverWake)
+	return out
+}
+
+// LeaseReply feeds the answer to Output.Acquire. A request that timed out is
+// not to be answered by false: find out whether the lease is held.
+func (c *Core) LeaseReply(now time.Time, acquired bool) Output {
+	var out Output
+	c.resolve(now, sbr.LeaseReply{Acquired: acquired}, &out)
+	out.Wake = earlier(c.machineWake, c.resolverWake)
+	return out
+}
+
+// step passes one input to the machine, and what has changed to the resolver.
+func (c *Core) step(now time.Time, in gossip.Input, out *Output) {
+	o := c.machine.Step(now, in)
+	c.machineWake = o.Wake
+	out.add(o)
+	for _, e := range o.Events {
+		if _, ok := e.(gossip.Stalled); ok {
+			c.resolve(now, sbr.Stalled{}, out)
+		}
+	}
+	if o.View != nil {
+		c.resolve(now, sbr.ViewChanged{View: o.View}, out)
+	}
+}
+
+// resolve passes one input to the resolver, and whom it downs to the machine.
+// Only ticks and lease replies make it down somebody, so the two call each
+// other once at most.
+func (c *Core) resolve(now time.Time, in sbr.Input, out *Output) {
+	o := c.resolver.Step(now, in)
+	c.resolverWake = o.Wake
+	if o.Decision != nil {
+		out.Decision, out.Acquire = o.Decision, o.Acquire
+	}
+	for _, id := range o.Down {
+		// The machine downs by address; a new incarnation there is not meant.
+		if _, ok := c.machine.View().Member(id); ok {
+			c.step(now, gossip.Down{Address: id.Address}, out)
+		}
+	}
+}
+
+// add puts what a further step of the machine wants behind what is there.
+func (o *Output) add(next gossip.Output) {
+	o.Send = append(o.Send, next.Send...)
+	o.Events = append(o.Events, next.Events...)
+	if next.View != nil {
+		o.View = next.View
+	}
+	o.StartExiting = o.StartExiting || next.StartExiting
+	o.Quarantine = append(o.Quarantine, next.Quarantine...)
+	if o.Stop == nil {
+		o.Stop = next.Stop
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
