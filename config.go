@@ -1,0 +1,139 @@
+package troupe
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/sbr"
+	"github.com/troupe-go/troupe/transport"
+)
+
+// Config declares a node. The zero value is a working cluster of one on a free
+// port of the loopback interface. It is read once, at [Start], and never
+// changed.
+type Config struct {
+	// Name of the cluster; nodes of another name are refused. Letters, digits,
+	// - and _. Default "troupe".
+	Name string
+	// Scheme of the addresses that tools see, SCHEME://NAME@host:port.
+	// Default "troupe".
+	Scheme string
+	// Listen is the host:port to bind; port 0 picks a free one. Default
+	// "127.0.0.1:0".
+	Listen string
+	// Advertise is the host:port that peers dial. Default: what was bound.
+	Advertise string
+	// Insecure allows links without encryption and authentication beyond the
+	// loopback interface: anybody who reaches the port can join.
+	Insecure bool
+	// Seeds are the host:port of nodes to join through. Only the first seed
+	// founds a cluster when no other answers. Without seeds the node founds a
+	// cluster of its own.
+	Seeds []string
+	// Roles this node has: entity types and rules may ask for one. A role does
+	// not start with "dc-".
+	Roles []string
+	// DataCenter this node is in. Default "default".
+	DataCenter string
+	// AppVersion of the program, for roll-outs: up to three dotted numbers.
+	AppVersion string
+	// MinMembers is how many members must have joined before the first become
+	// Up. Default 1.
+	MinMembers int
+	// Downing decides which side of a partition survives, and after how long;
+	// it must agree in the cluster. Default: keep the majority.
+	Downing sbr.Settings
+	// Times are the membership's intervals and time-outs.
+	Times Times
+	// Transport carries the links. Default [transport.TCP].
+	Transport transport.Transport
+	// Lanes is how many connections for ordinary messages each pair of nodes
+	// has; messages of one shard or actor share one. Default 2.
+	Lanes int
+	// Log takes what the node has to say. Default [slog.Default].
+	Log *slog.Logger
+	// Roundtrip is a switch for tests: messages between actors of one node are
+	// encoded and decoded too, so that one that could not travel fails there.
+	Roundtrip bool
+}
+
+// Times are the intervals and time-outs of the membership protocol.
+type Times = gossip.Times
+
+const (
+	defaultName       = "troupe"
+	defaultListen     = "127.0.0.1:0"
+	defaultDataCenter = "default"
+	defaultLanes      = 2
+	maxLanes          = 64
+)
+
+// settings is a Config with the defaults filled in and the texts parsed.
+type settings struct {
+	Config
+	listen, advertise member.Address
+	seeds             []member.Address
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+// resolve fills in the defaults and reports all problems together.
+func (c Config) resolve() (settings, error) {
+	c.Name = cmp.Or(c.Name, defaultName)
+	c.Scheme = cmp.Or(c.Scheme, defaultName)
+	c.Listen = cmp.Or(c.Listen, defaultListen)
+	c.DataCenter = cmp.Or(c.DataCenter, defaultDataCenter)
+	c.Lanes = cmp.Or(c.Lanes, defaultLanes)
+	c.Log = cmp.Or(c.Log, slog.Default())
+	c.Roles = slices.Compact(slices.Sorted(slices.Values(c.Roles)))
+	c.Downing.Strategy = cmp.Or[sbr.Strategy](c.Downing.Strategy, sbr.KeepMajority{})
+	c.Transport = cmp.Or[transport.Transport](c.Transport, transport.TCP{})
+	s := settings{Config: c}
+	var problems []error
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	name := func(field, text string) {
+		if !namePattern.MatchString(text) {
+			problem("%s %q: use letters, digits, - and _", field, text)
+		}
+	}
+	name("Name", c.Name)
+	name("Scheme", c.Scheme)
+	name("DataCenter", c.DataCenter)
+	address := func(field, text string, into *member.Address) {
+		var err error
+		if *into, err = member.ParseAddress(text); err != nil {
+			problem("%s: %w", field, err)
+		}
+	}
+	address("Listen", c.Listen, &s.listen)
+	if c.Advertise != "" {
+		address("Advertise", c.Advertise, &s.advertise)
+	} else if ip, err := netip.ParseAddr(s.listen.Host); err == nil && ip.IsUnspecified() {
+		problem("Listen %s binds all interfaces: set Advertise to the host:port that peers can dial", c.Listen)
+	}
+	for _, seed := range c.Seeds {
+		var a member.Address
+		address("Seeds", seed, &a)
+		s.seeds = append(s.seeds, a)
+	}
+	for _, r := range c.Roles {
+		if r == "" || strings.HasPrefix(r, "dc-") {
+			problem("Roles: %q is not a role name (empty, or reserved by the prefix dc-)", r)
+		}
+	}
+	if c.MinMembers < 0 {
+		problem("MinMembers is %d: use 1 or more", c.MinMembers)
+	}
+	if c.Lanes < 1 || c.Lanes > maxLanes {
+		problem("Lanes is %d: use 1 to %d", c.Lanes, maxLanes)
+	}
+	return s, errors.Join(problems...)
+}

@@ -1,0 +1,150 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/gossip"
+)
+
+const (
+	// handOverWithin bounds what components may take to hand over, together.
+	handOverWithin = 20 * time.Second
+	// stopWithin bounds how long actors may take to stop when the node ends.
+	stopWithin = 5 * time.Second
+	// flushWithin bounds the writing of what is queued when the links close.
+	flushWithin = 2 * time.Second
+)
+
+// Leave makes the node leave gracefully: components hand over what they have
+// here, the cluster removes the node, actors stop and links close. It returns
+// when all is quiet. When ctx ends first the node ends at once, as by [Node.Kill],
+// and the error is ctx's.
+func (n *Node) Leave(ctx context.Context) error {
+	if err := n.tell(ctx, gossip.Leave{Address: n.id.Address}); err != nil {
+		return fmt.Errorf("leave: %w", err)
+	}
+	select {
+	case <-n.done:
+		if n.err != nil {
+			return fmt.Errorf("leave: %w", n.err)
+		}
+		return nil
+	case <-ctx.Done():
+		n.Kill()
+		return fmt.Errorf("leave: %w", ctx.Err())
+	}
+}
+
+// LeaveMember makes the member at an address leave gracefully. It returns when
+// this node has taken note; the rest happens by gossip.
+func (n *Node) LeaveMember(ctx context.Context, a Address) error {
+	return n.tell(ctx, gossip.Leave{Address: a})
+}
+
+// Down declares the member at an address dead, by hand. It returns when this
+// node has taken note; the rest happens by gossip.
+func (n *Node) Down(ctx context.Context, a Address) error {
+	return n.tell(ctx, gossip.Down{Address: a})
+}
+
+// tell hands an input to the owner goroutine; once the node is ending that is no error.
+func (n *Node) tell(ctx context.Context, in gossip.Input) error {
+	select {
+	case n.inputs <- in:
+		return nil
+	case <-n.ending:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Kill ends the node at once and without a word to the others, as a crash of
+// its process would, and returns when all is quiet. It is for tests and last resorts.
+func (n *Node) Kill() {
+	n.killOnce.Do(func() { close(n.kill) })
+	<-n.done
+}
+
+// handOver runs the components' leave tasks once, and then lets the core know.
+type handOver struct {
+	once   sync.Once
+	cancel context.CancelFunc
+	done   chan struct{} // nil until started
+}
+
+func (h *handOver) start(n *Node) {
+	h.once.Do(func() {
+		var ctx context.Context
+		ctx, h.cancel = context.WithTimeout(context.Background(), handOverWithin)
+		h.done = make(chan struct{})
+		go func() {
+			defer close(h.done)
+			defer h.cancel()
+			n.runLeaveTasks(ctx)
+			_ = n.tell(ctx, gossip.ExitDone{})
+		}()
+	})
+}
+
+func (n *Node) runLeaveTasks(ctx context.Context) {
+	n.tasks.mu.Lock()
+	leave := n.tasks.leave
+	n.tasks.mu.Unlock()
+	var all sync.WaitGroup
+	for _, t := range leave {
+		all.Go(func() {
+			began := time.Now()
+			err := t.run(ctx)
+			level, text := slog.LevelInfo, "handed over"
+			if err != nil {
+				level, text = slog.LevelWarn, "not all was handed over"
+			}
+			n.log.Log(ctx, level, text, slog.String("component", t.name), slog.Duration("took", time.Since(began)), slog.Any("error", err))
+		})
+	}
+	all.Wait()
+}
+
+// end makes everything quiet, entities first, links last. It is the last act
+// of the owner goroutine.
+func (n *Node) end(why error) {
+	n.err = why
+	close(n.ending)
+	if why != nil {
+		n.log.Error("this node ends", slog.Any("error", why))
+	}
+	n.tasks.mu.Lock()
+	tasks := n.tasks.end
+	n.tasks.mu.Unlock()
+	for _, t := range tasks {
+		t.run()
+	}
+	if n.leave.done != nil {
+		n.leave.cancel()
+		<-n.leave.done
+	}
+	n.replies.reject(func(ID) bool { return true }, errEnded)
+	if err := within(stopWithin, n.system.Stop); err != nil {
+		n.log.Error("actors did not stop in time", slog.Any("error", err))
+	}
+	n.loopback.close()
+	flush := flushWithin
+	if errors.Is(why, ErrKilled) {
+		flush = 0
+	}
+	if err := within(flush, n.endpoint.Close); err != nil && flush > 0 {
+		n.log.Warn("links did not close in time", slog.Any("error", err))
+	}
+}
+
+func within(d time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return f(ctx)
+}

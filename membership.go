@@ -1,0 +1,104 @@
+package troupe
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/membership"
+	"github.com/troupe-go/troupe/transport"
+	"github.com/troupe-go/troupe/wire"
+)
+
+// membershipProtocol names the messages of the membership on the wire.
+var membershipProtocol = wire.MustProtocol[gossip.Message](
+	wire.Message("troupe.gossip.init-join", gossip.InitJoin{}),
+	wire.Message("troupe.gossip.init-join-ack", gossip.InitJoinAck{}),
+	wire.Message("troupe.gossip.init-join-nack", gossip.InitJoinNack{}),
+	wire.Message("troupe.gossip.join", gossip.Join{}),
+	wire.Message("troupe.gossip.welcome", gossip.Welcome{}),
+	wire.Message("troupe.gossip.status", gossip.GossipStatus{}),
+	wire.Message("troupe.gossip.envelope", gossip.GossipEnvelope{}),
+	wire.Message("troupe.gossip.exiting-confirmed", gossip.ExitingConfirmed{}),
+	wire.Message("troupe.gossip.heartbeat", gossip.Heartbeat{}),
+	wire.Message("troupe.gossip.heartbeat-rsp", gossip.HeartbeatRsp{}),
+)
+
+func newCore(s settings, id ID) *membership.Core {
+	return membership.New(membership.Config{
+		Gossip: gossip.Config{
+			Self: id, Cluster: s.Name, Roles: s.Roles, DataCenter: s.DataCenter, AppVersion: s.AppVersion,
+			Times: s.Times, MinMembers: s.MinMembers, Rand: newRand(id),
+			ConfigCheck: map[string]string{
+				"downing.strategy":     fmt.Sprintf("%s%+v", s.Downing.Strategy.Name(), s.Downing.Strategy),
+				"downing.stable-after": s.Downing.StableAfter.String(),
+			},
+		},
+		Downing: s.Downing,
+	})
+}
+
+// join begins to join: through the seeds, or by founding a cluster.
+func (n *Node) join() {
+	if len(n.cfg.seeds) == 0 {
+		n.inputs <- gossip.JoinAddress{Address: n.id.Address}
+		return
+	}
+	n.inputs <- gossip.JoinSeeds{Seeds: n.cfg.seeds}
+}
+
+func (n *Node) sendMembership(p gossip.Packet) {
+	payload, _, err := membershipProtocol.Append(nil, p.Msg)
+	if err == nil {
+		err = n.members.sendControl(p.To, payload)
+	}
+	if err != nil { // best effort: a timer of the protocol makes up for it
+		n.log.Debug("membership message was not sent", slog.Any("to", p.To), slog.Any("error", err))
+	}
+}
+
+// membersReceiver is the handler of the membership port.
+type membersReceiver struct{ n *Node }
+
+func (h membersReceiver) Receive(from member.ID, _ transport.Lane, payload []byte) {
+	m, err := membershipProtocol.Decode(payload, nil)
+	if err != nil {
+		h.n.counts.add(dropBadMembership)
+		return
+	}
+	h.n.offer(gossip.Received{From: from, Msg: m, Arrived: time.Now()})
+}
+
+// offer hands an input to the owner goroutine if its inbox has room: what
+// comes from the network is best effort and must not block a link.
+func (n *Node) offer(in gossip.Input) {
+	select {
+	case n.inputs <- in:
+	default:
+		n.counts.add(dropMembershipBusy)
+	}
+}
+
+// logEvent says what an operator wants to read later.
+func logEvent(log *slog.Logger, e gossip.Event) {
+	switch e := e.(type) {
+	case gossip.MemberChanged:
+		log.Info("member changed", slog.Any("member", e.Member.ID), slog.String("status", e.Member.Status.String()))
+	case gossip.MemberRemoved:
+		log.Info("member removed", slog.Any("member", e.Member.ID), slog.String("was", e.Previous.String()))
+	case gossip.UnreachableMember:
+		log.Warn("member unreachable", slog.Any("member", e.Member.ID))
+	case gossip.ReachableMember:
+		log.Info("member reachable again", slog.Any("member", e.Member.ID))
+	case gossip.LeaderChanged:
+		log.Info("leader changed", slog.Any("leader", e.Leader))
+	case gossip.Stalled:
+		log.Warn("this node did not run for a while; it withholds verdicts on others", slog.Duration("by", e.By))
+	case gossip.OtherCluster:
+		log.Error("another cluster of the same name exists", slog.Any("from", e.From))
+	case gossip.Ignored:
+		log.Warn("message ignored", slog.Any("from", e.From), slog.String("reason", e.Reason.String()), slog.String("text", e.Text))
+	}
+}

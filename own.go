@@ -1,0 +1,137 @@
+package troupe
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/membership"
+	"github.com/troupe-go/troupe/transport"
+)
+
+// An Event tells what has changed in the membership as one node sees it.
+type Event = gossip.Event
+
+// own is the node's owner goroutine: it alone steps the membership core, and
+// carries out what the core wants. It decides nothing.
+func (n *Node) own(core *membership.Core) {
+	defer close(n.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		in := gossip.Input(gossip.Tick{})
+		select {
+		case <-n.kill:
+			n.end(ErrKilled)
+			return
+		case f := <-n.commands:
+			f()
+			continue
+		case in = <-n.inputs:
+		case <-timer.C:
+		}
+		out := core.Step(time.Now(), in)
+		n.carryOut(out)
+		if out.Stop != nil {
+			n.end(stopError(out.Stop))
+			return
+		}
+		if !out.Wake.IsZero() {
+			timer.Reset(time.Until(out.Wake))
+		}
+	}
+}
+
+func (n *Node) carryOut(out membership.Output) {
+	for _, p := range out.Send {
+		n.sendMembership(p)
+	}
+	for _, e := range out.Events {
+		logEvent(n.log, e)
+		n.watchers.tellEvent(e)
+	}
+	if out.View != nil {
+		n.publish(out.View)
+	}
+	if out.Decision != nil {
+		n.log.Warn("split brain resolver decided", slog.String("decision", out.Decision.Describe()))
+	}
+	for _, id := range out.Quarantine {
+		n.endpoint.Quarantine(id)
+	}
+	if out.StartExiting {
+		n.leave.start(n)
+	}
+}
+
+// publish makes v the current view and draws the conclusions that hang on it
+// alone.
+func (n *Node) publish(v *View) {
+	old := n.view.Swap(v)
+	n.replies.reject(func(id ID) bool {
+		_, was := old.Member(id)
+		_, is := v.Member(id)
+		return was && !is
+	}, ErrPeerRemoved)
+	if self, ok := v.SelfMember(); ok && self.Status == member.Leaving {
+		n.leave.start(n)
+	}
+	n.watchers.tellView(v)
+}
+
+func stopError(s *gossip.Stop) error {
+	switch s.Reason {
+	case gossip.Left:
+		return nil
+	case gossip.IncompatibleConfig, gossip.JoinTimedOut:
+		return &EndError{Cause: ErrRefused, Text: s.Text}
+	default:
+		return &EndError{Cause: ErrDowned, Text: s.Text}
+	}
+}
+
+// An EndError says in plain words why a node had to end.
+type EndError struct {
+	Cause error // [ErrDowned] or [ErrRefused]
+	Text  string
+}
+
+func (e *EndError) Error() string { return e.Cause.Error() + ": " + e.Text }
+
+func (e *EndError) Unwrap() error { return e.Cause }
+
+// linkHandler takes what the transport has to tell. Nothing is handled before
+// Start has put the node together.
+type linkHandler struct{ n *Node }
+
+func (h linkHandler) Receive(from member.ID, lane transport.Lane, payload []byte) {
+	<-h.n.ready
+	h.n.receive(from, lane, payload)
+}
+
+func (h linkHandler) LinkUp(peer member.ID) {
+	<-h.n.ready
+	h.n.log.Debug("link up", slog.Any("peer", peer))
+}
+
+func (h linkHandler) LinkDown(peer member.ID, err error) {
+	<-h.n.ready
+	h.n.linkDown(peer, err)
+}
+
+// linkDown draws the one conclusion that a refused link allows: a member that
+// has quarantined this node has seen it removed from the cluster, so this node
+// must not go on.
+func (n *Node) linkDown(peer ID, err error) {
+	var refused *transport.RefusedError
+	if !errors.As(err, &refused) {
+		n.log.Debug("link down", slog.Any("peer", peer), slog.Any("error", err))
+		return
+	}
+	n.log.Warn("link refused", slog.Any("peer", peer), slog.Any("error", err))
+	if _, member := n.View().Member(peer); member && refused.Reason == transport.RefusedQuarantined {
+		n.offer(gossip.Down{Address: n.id.Address})
+	}
+}

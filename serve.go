@@ -1,0 +1,135 @@
+package troupe
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"sync"
+
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/transport"
+	"github.com/troupe-go/troupe/wire"
+)
+
+// ErrNobody: no actor is served under that name at the node asked.
+const ErrNobody = actor.Error("troupe: no actor is served under this name")
+
+// Serve makes a local actor reachable from other nodes under a name; [Remote]
+// refers to it there. The protocol decides which messages may come in. It lasts
+// until the node ends; serving a name again replaces the ref.
+func Serve[M any](n *Node, name string, ref actor.Ref[M], p *wire.Protocol[M]) error {
+	if name == "" || len(name) > maxServedName {
+		return fmt.Errorf("serve %q: a name has 1 to %d bytes", name, maxServedName)
+	}
+	n.served.set(name, func(payload []byte, r wire.Replier) error {
+		m, err := p.Decode(payload, r)
+		if err != nil {
+			return err
+		}
+		return ref.Tell(context.Background(), m)
+	})
+	return nil
+}
+
+// Remote gives a ref to the actor that is served under a name at a node. Tell
+// refuses messages without a wire name ([wire.ErrNotNamed]); nil from it means
+// that the link took the message. Messages to one name keep their order.
+func Remote[M any](n *Node, at ID, name string, p *wire.Protocol[M]) actor.Ref[M] {
+	return actor.NewRef[M](remote[M]{n, at, p}, name)
+}
+
+const maxServedName = 255
+
+type remote[M any] struct {
+	node     *Node
+	at       ID
+	protocol *wire.Protocol[M]
+}
+
+func (d remote[M]) Describe(name string) string { return d.at.String() + "/" + name }
+
+// Deliver sends an envelope: name, correlation id (0 for a tell), message.
+func (d remote[M]) Deliver(_ context.Context, name string, m M) error {
+	b := frames.Get().(*[]byte)
+	defer putFrame(b)
+	head := appendServedName((*b)[:0], name)
+	body, pending, err := d.protocol.Append(append(head, 0, 0, 0, 0, 0, 0, 0, 0), m)
+	*b = body
+	if err != nil {
+		return fmt.Errorf("tell %s: %w", d.Describe(name), err)
+	}
+	var correlation uint64
+	if pending != nil {
+		correlation = d.node.Expect(d.at, pending)
+		binary.BigEndian.PutUint64(body[len(head):], correlation)
+	}
+	if err := d.node.servedPort.Send(d.at, d.node.servedPort.Lane(nameHash(name)), body); err != nil {
+		if pending != nil {
+			d.node.replies.take(correlation)
+		}
+		return fmt.Errorf("tell %s: %w", d.Describe(name), err)
+	}
+	return nil
+}
+
+func nameHash(name string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return h.Sum32()
+}
+
+func appendServedName(dst []byte, name string) []byte {
+	return append(append(dst, byte(len(name))), name...)
+}
+
+// served is the table of actors that other nodes can reach by name. It is the
+// handler of its port.
+type served struct {
+	node *Node
+	mu   sync.RWMutex
+	by   map[string]func(payload []byte, r wire.Replier) error
+}
+
+func (s *served) set(name string, deliver func([]byte, wire.Replier) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by == nil {
+		s.by = map[string]func([]byte, wire.Replier) error{}
+	}
+	s.by[name] = deliver
+}
+
+func (s *served) Receive(from ID, _ transport.Lane, payload []byte) {
+	name, correlation, body, ok := splitEnvelope(payload)
+	if !ok {
+		s.node.counts.add(dropBadEnvelope)
+		return
+	}
+	var r wire.Replier
+	if correlation != 0 {
+		r = s.node.Replier(from, correlation)
+	}
+	s.mu.RLock()
+	deliver, ok := s.by[string(name)]
+	s.mu.RUnlock()
+	err := fmt.Errorf("%q at %s: %w", name, s.node.id, ErrNobody)
+	reason := dropNobody
+	if ok {
+		err, reason = deliver(body, r), dropRefused
+	}
+	if err != nil {
+		s.node.counts.add(reason)
+		if r != nil {
+			_ = r.Fail(err) // the asker's own deadline covers a reply that cannot be sent
+		}
+	}
+}
+
+func splitEnvelope(p []byte) (name []byte, correlation uint64, body []byte, ok bool) {
+	if len(p) < 1 || len(p) < 1+int(p[0])+8 {
+		return nil, 0, nil, false
+	}
+	name, p = p[1:1+int(p[0])], p[1+int(p[0]):]
+	return name, binary.BigEndian.Uint64(p), p[8:], true
+}
