@@ -1,66 +1,99 @@
-// Package transport links nodes. SKELETON.
 package transport
 
 import (
 	"context"
-	"log/slog"
+	"strconv"
 
 	"github.com/troupe-go/troupe/internal/member"
 )
 
-// Lane separates traffic that must not wait for other traffic. Order holds within one lane to one peer.
+// Lane separates traffic that must not wait for other traffic. Order holds
+// within one lane to one peer, not between lanes.
 type Lane uint8
 
 const (
-	Control Lane = iota // membership, heartbeats, coordination: never behind user messages
-	User                // ordinary lane 0; User+1 ... ordinary lanes by hash
+	// Control is for membership, heartbeats and coordination: never behind
+	// user messages.
+	Control Lane = iota
+	// User is the first of the ordinary lanes, User to User+Config.Lanes-1.
+	User
 )
 
-// Transport opens an endpoint: TCP or Memory.
+// String gives "control", or "user 0" for the first ordinary lane.
+func (l Lane) String() string {
+	if l == Control {
+		return "control"
+	}
+	return "user " + strconv.Itoa(int(l-User))
+}
+
+// A Transport opens endpoints; [TCP] and [Memory] are transports.
 type Transport interface {
-	// Listen binds (port 0 picks one) and starts accepting. It returns the endpoint whose Self has the real address.
+	// Listen binds and starts to accept. It returns the endpoint, whose Self
+	// has the real address (port 0 picks one). ctx bounds the call only. The
+	// error names every bad setting, or the address that could not be bound.
 	Listen(ctx context.Context, cfg Config, h Handler) (Endpoint, error)
 }
 
-// Config is what both sides of a link need to know of a node.
-type Config struct {
-	Cluster   string         // must agree
-	Listen    member.Address // where to bind
-	Advertise member.Address // what peers dial; zero: the bound address
-	UID       int64          // this incarnation
-	MaxFrame  int            // bytes, default 16 MiB? one payload
-	Lanes     int            // ordinary lanes, default 1..4
-	Queue     int            // bytes per lane and peer that may wait, default
-	Log       *slog.Logger
-	// ... dial back-off, handshake time-out, Insecure
-}
-
-// Endpoint is a node's end of all its links. All methods are safe for concurrent use.
+// An Endpoint is a node's end of all its links. All methods are safe for
+// concurrent use.
 type Endpoint interface {
+	// Self is the identity that peers know: advertised address and incarnation.
 	Self() member.ID
-	// Send queues payload for exactly this incarnation; it copies it, so the caller may reuse it. It never blocks.
-	// ErrFull (names the setting), ErrTooLarge (size and limit), ErrClosed, ErrQuarantined.
-	// nil promises no more than that: frames are lost when the link breaks.
+
+	// Send queues a payload for exactly this incarnation of a node. It copies
+	// the payload, so the caller may reuse it, and never blocks. An error means
+	// that the frame was certainly not taken: [FullError], [TooLargeError],
+	// [ErrClosed], [ErrQuarantined], [ErrSelf], [ErrLane]. nil promises no more
+	// than that it was queued: frames are lost when a link breaks.
 	Send(to member.ID, lane Lane, payload []byte) error
-	// SendAddress is Send to whoever is at the address (joining, when no incarnation is known); Control lane.
+
+	// SendAddress is Send, in the Control lane, to whoever is at the address:
+	// for joining, when no incarnation is known yet. It uses a connection of its
+	// own, so there is no order between it and Send, and no LinkUp; the
+	// connection is closed when it is idle.
 	SendAddress(to member.Address, payload []byte) error
-	// Quarantine cuts the link to an incarnation for good and refuses it ever after (bounded memory: removed nodes).
+
+	// Quarantine cuts an incarnation off for good: its links are closed, what
+	// waits for it is dropped, its handshakes are refused, and it is told why.
+	// No Receive from it begins any more; one that runs may finish. A new
+	// incarnation at the same address is welcome. The set is bounded; the oldest
+	// of many thousands is forgotten first.
 	Quarantine(id member.ID)
-	// Disconnect closes links to id gracefully after what is queued was written (a member that was removed after leaving).
+
+	// Disconnect ends the link to an incarnation gracefully: what is queued is
+	// written, the peer has read it or a time-out has passed, then its
+	// connections are closed, in the background. A later Send makes a new link.
 	Disconnect(id member.ID)
-	// Close flushes what is queued within ctx, closes everything and waits for all goroutines.
+
+	// Close stops taking frames, flushes what is queued until ctx ends, then
+	// closes everything, the listener last, and waits for all goroutines. With a
+	// ctx that is already over it ends at once and says goodbye to nobody, as a
+	// crash would. It must not be called from a Handler. Close may be called
+	// again and returns the same result; the error names what still runs when a
+	// Handler does not return.
 	Close(ctx context.Context) error
+
+	// Stats reads all counters and the state of each link.
 	Stats() Stats
 }
 
-// Handler receives. Calls for one lane of one peer come in order, from one goroutine; different lanes concurrently.
+// A Handler receives. Its methods should return soon.
 type Handler interface {
-	// Receive gets one payload, valid only during the call. A slow Receive slows only that lane of that peer.
+	// Receive gets one payload, valid only during the call: keep a copy, not the
+	// slice ([Config].Poison finds those who do). Calls for one lane of one peer
+	// come in order and never overlap; different lanes come concurrently. A
+	// panic is counted and logged, and the connection goes on.
 	Receive(from member.ID, lane Lane, payload []byte)
-	// LinkUp and LinkDown report handshaken links.
+
+	// LinkUp reports that this node's link to a peer is made: the peer has
+	// accepted the handshake of the Control lane.
 	LinkUp(peer member.ID)
+
+	// LinkDown reports that a link which was up has ended, and why; frames that
+	// were written may be lost. It also reports, without a LinkUp before, a peer
+	// that refuses this node for good: then err is a *[RefusedError], what
+	// waited for the peer is dropped, and the UID in peer is zero if only an
+	// address was known.
 	LinkDown(peer member.ID, err error)
 }
-
-// Stats counts by reason; names are stable.
-type Stats struct{}

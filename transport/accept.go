@@ -1,0 +1,188 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+const (
+	maxHandshakes = 1024             // answered at the same time; more are turned away
+	refusalPause  = 10 * time.Second // between two log lines of one reason
+)
+
+// accept takes connections until the listener is closed.
+func (e *endpoint) accept() {
+	defer close(e.accepting)
+	for failures := 0; ; {
+		conn, err := e.listener.Accept()
+		switch {
+		case err == nil:
+			failures = 0
+		case errors.Is(err, net.ErrClosed) || e.hard.Err() != nil:
+			return
+		default: // out of file descriptors, or the peer went before it was taken
+			if failures++; failures == 1 {
+				e.log.Warn("accept", "err", err)
+			}
+			pause(e.hard, backoff(failures, 5*time.Millisecond, time.Second, 1))
+			continue
+		}
+		select {
+		case e.handshakes <- struct{}{}:
+			e.in.Go(func() { e.welcome(conn) })
+		default:
+			e.count.refused[RefusedBusy].Add(1)
+			conn.Close()
+		}
+	}
+}
+
+// welcome answers a handshake and, if it accepts, reads frames to the end.
+func (e *endpoint) welcome(conn net.Conn) {
+	defer context.AfterFunc(e.hard, func() { conn.Close() })()
+	defer conn.Close()
+	c, err := e.shake(conn)
+	<-e.handshakes
+	if err != nil {
+		e.log.Debug("handshake not finished", "remote", conn.RemoteAddr().String(), "err", err)
+	}
+	if c == nil {
+		return
+	}
+	why, err := c.read()
+	e.remove(c)
+	if why != 0 && e.hard.Err() == nil {
+		e.noteRefusal(conn, why, err.Error())
+		e.bye(conn, why, err.Error())
+	}
+}
+
+// shake reads a hello, decides, and answers; the connection is nil unless it is
+// accepted. It is registered before the answer goes out, because frames follow
+// at once.
+func (e *endpoint) shake(conn net.Conn) (*inbound, error) {
+	if err := conn.SetDeadline(time.Now().Add(e.cfg.HandshakeTimeout)); err != nil {
+		return nil, err
+	}
+	h, err := readHello(conn)
+	if err != nil {
+		if !errors.Is(err, io.EOF) { // connected and gone: a probe, or a peer that another place answered
+			e.noteRefusal(conn, RefusedMalformed, err.Error())
+		}
+		return nil, err
+	}
+	c, why, text := e.admit(h, conn)
+	if why != 0 {
+		e.noteRefusal(conn, why, text)
+	}
+	a := e.answer(why, text)
+	a.version = min(h.highest, highestVersion)
+	_, err = conn.Write(a.append(nil))
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	if err != nil && c != nil {
+		e.remove(c)
+		return nil, err
+	}
+	return c, err
+}
+
+func (e *endpoint) answer(why Refusal, text string) answer {
+	return answer{version: highestVersion, refusal: why, cluster: e.cfg.Cluster, from: e.self, maxFrame: uint32(e.cfg.MaxFrame), text: text}
+}
+
+// admit decides on a hello and makes its connection the current one of its line.
+func (e *endpoint) admit(h hello, conn net.Conn) (*inbound, Refusal, string) {
+	if why, text := judge(h, e.cfg.Cluster, e.self); why != 0 {
+		return nil, why, text
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.quarantined.has(h.from):
+		return nil, RefusedQuarantined, fmt.Sprintf("incarnation %v was removed from cluster %q and must stop", h.from, e.cfg.Cluster)
+	case e.closing:
+		return nil, RefusedClosing, "this node is closing"
+	}
+	key := lineKey{h.from, h.lane}
+	if e.lines[key] == nil {
+		e.lines[key] = newLine()
+	}
+	c := &inbound{e: e, conn: conn, key: key, line: e.lines[key], anyone: h.to.UID == 0, round: h.round, stop: make(chan struct{})}
+	if !c.line.enter(c) {
+		return nil, RefusedStale, fmt.Sprintf("round %d of this lane is over", h.round)
+	}
+	return c, 0, ""
+}
+
+// remove forgets a connection that has ended.
+func (e *endpoint) remove(c *inbound) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c.line.leave(c) {
+		delete(e.lines, c.key)
+	}
+}
+
+// endInbound ends the connections that a peer made, or all if id is zero. The
+// caller holds mu.
+func (e *endpoint) endInbound(id member.ID, why Refusal) {
+	for key, line := range e.lines {
+		if id.IsZero() || key.from == id {
+			line.endAll(why)
+		}
+	}
+}
+
+// bye tells the peer why its connection ends, then reads on until the peer has
+// closed it: closing with unread bytes would destroy the goodbye on its way.
+func (e *endpoint) bye(conn net.Conn, why Refusal, text string) {
+	if conn.SetDeadline(time.Now().Add(goodbyeTime)) != nil {
+		return
+	}
+	a := e.answer(why, text)
+	if _, err := conn.Write(a.append(nil)); err != nil {
+		return
+	}
+	io.Copy(io.Discard, conn)
+}
+
+// noteRefusal counts a refusal and logs it, not too often: a stranger that dials
+// again and again must not fill the log.
+func (e *endpoint) noteRefusal(conn net.Conn, why Refusal, text string) {
+	e.count.refused[why].Add(1)
+	if why == RefusedClosing || why == RefusedStale {
+		return // part of a usual day
+	}
+	if due, suppressed := e.refusals.due(why, time.Now()); due {
+		e.log.Warn("connection refused", "reason", why.String(), "remote", conn.RemoteAddr().String(), "why", text, "suppressed", suppressed)
+	}
+}
+
+// A refusalLog spaces the log lines of each reason.
+type refusalLog struct {
+	mu         sync.Mutex
+	last       [endOfRefusals]time.Time
+	suppressed [endOfRefusals]int
+}
+
+// due tells whether a line of this reason may be written now, and how many were
+// not since the one before.
+func (r *refusalLog) due(why Refusal, now time.Time) (due bool, suppressed int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last := r.last[why]; !last.IsZero() && now.Sub(last) < refusalPause {
+		r.suppressed[why]++
+		return false, 0
+	}
+	suppressed, r.suppressed[why], r.last[why] = r.suppressed[why], 0, now
+	return true, suppressed
+}

@@ -1,0 +1,138 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+const (
+	stagger   = 250 * time.Millisecond // before the next place of a name is tried too
+	maxPlaces = 8                      // of one name
+)
+
+// dial makes an accepted connection to a node, or to whoever is at the address
+// if to has no UID. Names are looked up at every attempt.
+func (e *endpoint) dial(ctx context.Context, to member.ID, lane Lane, round uint64) (net.Conn, answer, error) {
+	e.count.dials.Add(1)
+	h := hello{
+		lowest: lowestVersion, highest: highestVersion, cluster: e.cfg.Cluster, from: e.self, to: to,
+		lane: lane, round: round, maxFrame: uint32(e.cfg.MaxFrame),
+	}
+	var a answer
+	conn, err := e.firstOf(ctx, to.Address, func(conn net.Conn) (err error) {
+		a, err = e.greet(ctx, conn, h)
+		return err
+	})
+	if err != nil {
+		e.count.dialErrors.Add(1)
+		return nil, answer{}, fmt.Errorf("dial %v: %w", to.Address, err)
+	}
+	return conn, a, nil
+}
+
+// firstOf connects to the places of an address, each a little after the one
+// before, and gives the first connection whose greeting succeeds: a name may have
+// places that lead nowhere (MEM-13), or to somebody else. Connections are greeted
+// one at a time, so that a node with two places is not greeted twice.
+func (e *endpoint) firstOf(ctx context.Context, to member.Address, greet func(net.Conn) error) (net.Conn, error) {
+	places, err := e.places(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	results := make(chan result, len(places))
+	running := 0
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		for range running {
+			if r := <-results; r.err == nil {
+				r.conn.Close()
+			}
+		}
+	}()
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for len(places) > 0 || running > 0 {
+		select {
+		case <-next.C:
+			if len(places) == 0 {
+				continue
+			}
+			place := places[0]
+			places = places[1:]
+			running++
+			go func() {
+				conn, err := e.connect(ctx, place)
+				results <- result{conn, err}
+			}()
+			next.Reset(stagger)
+		case r := <-results:
+			running--
+			if r.err == nil {
+				if r.err = greet(r.conn); r.err == nil {
+					return r.conn, nil
+				}
+				r.conn.Close()
+			}
+			err = telling(err, r.err)
+			if running == 0 {
+				next.Reset(0)
+			}
+		}
+	}
+	return nil, err
+}
+
+// telling chooses between the errors of two places: a peer's refusal says more
+// than silence, and else the later one stands.
+func telling(before, now error) error {
+	if errors.Is(before, ErrRefused) && !errors.Is(now, ErrRefused) {
+		return before
+	}
+	return now
+}
+
+func (e *endpoint) places(ctx context.Context, of member.Address) ([]member.Address, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.DialTimeout)
+	defer cancel()
+	places, err := e.net.places(ctx, of)
+	return places[:min(len(places), maxPlaces)], err
+}
+
+func (e *endpoint) connect(ctx context.Context, place member.Address) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.DialTimeout)
+	defer cancel()
+	return e.net.dial(ctx, place)
+}
+
+// greet shakes hands on a connection.
+func (e *endpoint) greet(ctx context.Context, conn net.Conn, h hello) (answer, error) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if err := conn.SetDeadline(time.Now().Add(e.cfg.HandshakeTimeout)); err != nil {
+		return answer{}, err
+	}
+	if _, err := conn.Write(h.append(nil)); err != nil {
+		return answer{}, fmt.Errorf("handshake: %w", err)
+	}
+	a, err := readAnswer(conn)
+	if err != nil {
+		return answer{}, fmt.Errorf("handshake: %w", err)
+	}
+	if a.refusal != 0 {
+		e.count.refusedBy[a.refusal.known()].Add(1)
+		return answer{}, &RefusedError{Dialed: h.to, Peer: a.from, Reason: a.refusal, Text: a.text}
+	}
+	if err := check(a, e.cfg.Cluster, h.to); err != nil {
+		return answer{}, fmt.Errorf("handshake: %w", err)
+	}
+	return a, conn.SetDeadline(time.Time{})
+}

@@ -1,0 +1,37 @@
+package transport
+
+import (
+	"context"
+	"time"
+)
+
+// signal wakes the one goroutine that waits on a channel of capacity one; a
+// second signal before it looks is the same signal. A nil channel is nobody.
+func signal(wake chan struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
+
+// closed tells whether a channel that is only ever closed is.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits for d; false means ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
