@@ -1,0 +1,274 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/examples/dadbot/dad"
+	"github.com/troupe-go/troupe/examples/dadbot/house"
+	"github.com/troupe-go/troupe/sbr"
+)
+
+// A usageError is a command line that cannot be run, and what to write instead.
+type usageError struct{ error }
+
+func badUsage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+const playUsage = `Usage:
+  dadbot [-style states|loop]   play a scripted run with three nodes in this process
+  dadbot node I [flags]         run one real node, named node-I (I from 0 to 99)
+
+"dadbot node -help" lists the flags of a node.
+
+Flags:
+`
+
+const nodeUsage = `Usage: dadbot node I [flags]
+
+Runs one node of a cluster, named node-I (I from 0 to 99). Ctrl-C and SIGTERM
+make it leave gracefully; a second one ends it at once. Without flags, nodes
+0, 1 and 2 on one machine find each other.
+
+Flags:
+`
+
+func parsePlay(args []string, help io.Writer) (dad.Style, error) {
+	fs := flag.NewFlagSet("dadbot", flag.ContinueOnError)
+	style := fs.String("style", string(dad.StateMachine), "how Dad is written: states or loop")
+	rest, err := parse(fs, args, playUsage, help)
+	if err != nil {
+		return "", err
+	}
+	if len(rest) > 0 {
+		return "", badUsage("%q is no command%s", rest[0], suggest(rest[0], []string{"node"}, `use "dadbot" or "dadbot node I"`))
+	}
+	return checkStyle(*style)
+}
+
+// nodeOptions is the command line of a node, checked.
+type nodeOptions struct {
+	name         string
+	http, manage string
+	audit        string // a path, or empty
+	level        slog.Level
+	house        house.Config // without its recorder and log
+}
+
+// nodeFlags is the command line of a node as it was written.
+type nodeFlags struct {
+	set                  *flag.FlagSet
+	listen, seeds        string
+	role, style, downing string
+	opts                 nodeOptions
+}
+
+func newNodeFlags(i int) *nodeFlags {
+	f := &nodeFlags{set: flag.NewFlagSet("node", flag.ContinueOnError)}
+	f.opts.name = fmt.Sprintf("node-%d", i)
+	s, h := f.set, &f.opts.house
+	s.StringVar(&f.opts.http, "http", local(8080+i), "`address` of the chats and the page")
+	s.StringVar(&f.opts.manage, "manage", local(8551+i), "`address` of the management API")
+	s.StringVar(&f.listen, "listen", local(defaultPort+i), "`address` for other nodes")
+	s.StringVar(&h.Cluster.Advertise, "advertise", "", "`address` that other nodes dial (default: -listen)")
+	s.BoolVar(&h.Cluster.Insecure, "insecure", false, "allow plain links beyond this machine")
+	s.StringVar(&f.seeds, "seeds", strings.Join(defaultSeeds(), ","), "`addresses` of nodes to join through; the first founds the cluster")
+	s.StringVar(&h.Cluster.Name, "cluster", "dadbot", "`name` of the cluster")
+	s.StringVar(&h.Cluster.Scheme, "scheme", "troupe", "`scheme` of addresses in the management API")
+	s.IntVar(&h.Shards, "shards", 1000, "`number` of shards, the same on all nodes")
+	s.StringVar(&f.role, "role", "", "edge (hosts no Dad) or dad (default: both)")
+	s.StringVar(&f.style, "style", string(dad.StateMachine), "how Dad is written: states or loop")
+	s.DurationVar(&h.Dad.Quiet, "quiet", dad.DefaultQuiet, "how long a chat is quiet before Dad thinks")
+	s.DurationVar(&h.Dad.Think, "think", dad.DefaultThink, "how long Dad thinks")
+	s.StringVar(&f.opts.audit, "audit", "", "`file` to append one line of JSON per event to")
+	s.TextVar(&f.opts.level, "log", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
+	s.StringVar(&f.downing, "downing", "keep-majority", "who survives a partition: keep-majority or static-quorum:N")
+	for _, t := range f.times() {
+		s.DurationVar(t.value, t.name, t.def, t.usage)
+	}
+	return f
+}
+
+// A setting in time, all of which are positive.
+type setting struct {
+	name  string
+	value *time.Duration
+	def   time.Duration
+	usage string
+}
+
+func (f *nodeFlags) times() []setting {
+	t, d := &f.opts.house.Cluster.Times, &f.opts.house.Cluster.Downing
+	return []setting{
+		{"initial-delay", &t.InitialDelay, time.Second, "from becoming a member to the first gossip"},
+		{"gossip", &t.Gossip, time.Second, "between rounds of gossip"},
+		{"leader-actions", &t.LeaderActions, time.Second, "between the leader's duties"},
+		{"reaper", &t.Reaper, time.Second, "between reviews of who is reachable"},
+		{"heartbeat", &t.Heartbeat, time.Second, "between heartbeats"},
+		{"acceptable-pause", &t.AcceptablePause, 3 * time.Second, "silence that is no reason for suspicion"},
+		{"seed-timeout", &t.SeedTimeout, 5 * time.Second, "after so long without an answer the first seed founds a cluster"},
+		{"join-retry", &t.JoinRetry, time.Second, "between questions to the seeds"},
+		{"stable-after", &d.StableAfter, 7 * time.Second, "how long nothing changes before unreachable nodes are downed; also the margin before their Dads live elsewhere"},
+	}
+}
+
+const defaultPort = 25520
+
+func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+func defaultSeeds() []string {
+	return []string{local(defaultPort), local(defaultPort + 1), local(defaultPort + 2)}
+}
+
+// parseNode reads what follows "node". All problems are reported together.
+func parseNode(args []string, help io.Writer) (nodeOptions, error) {
+	i, flags, err := splitIndex(args)
+	if err != nil && !asksForHelp(args) {
+		return nodeOptions{}, err
+	}
+	f := newNodeFlags(i)
+	rest, err := parse(f.set, flags, nodeUsage, help)
+	if err != nil {
+		return nodeOptions{}, err
+	}
+	if len(rest) > 0 {
+		return nodeOptions{}, badUsage("%q is one argument too many: a node takes its number and flags", rest[0])
+	}
+	var problems []error
+	check := func(err error) { problems = append(problems, err) }
+	check(f.checkNumbers())
+	check(f.checkAddresses(i))
+	check(f.apply())
+	if err := errors.Join(problems...); err != nil {
+		return nodeOptions{}, usageError{err}
+	}
+	return f.opts, nil
+}
+
+// splitIndex takes the node's number from its place before the flags.
+func splitIndex(args []string) (i int, flags []string, err error) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return 0, args, badUsage(`which node? use "dadbot node I" with I from 0 to 99, before the flags`)
+	}
+	i, err = strconv.Atoi(args[0])
+	if err != nil || i < 0 || i > 99 {
+		return 0, args[1:], badUsage(`node %q: use a number from 0 to 99`, args[0])
+	}
+	return i, args[1:], nil
+}
+
+func asksForHelp(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, a) })
+}
+
+func (f *nodeFlags) checkNumbers() error {
+	var problems []error
+	positive := f.times()
+	h := &f.opts.house
+	positive = append(positive, setting{name: "quiet", value: &h.Dad.Quiet}, setting{name: "think", value: &h.Dad.Think})
+	for _, s := range positive {
+		if *s.value <= 0 {
+			problems = append(problems, fmt.Errorf("-%s is %v: use a time above zero, such as 500ms", s.name, *s.value))
+		}
+	}
+	if h.Shards < 1 {
+		problems = append(problems, fmt.Errorf("-shards is %d: use 1 or more, the same on all nodes", h.Shards))
+	}
+	if t := h.Cluster.Times; t.AcceptablePause < t.Heartbeat && t.AcceptablePause > 0 {
+		problems = append(problems, fmt.Errorf("-acceptable-pause %v is less than -heartbeat %v, so every node would be suspected: use at least %v", t.AcceptablePause, t.Heartbeat, 3*t.Heartbeat))
+	}
+	return errors.Join(problems...)
+}
+
+func (f *nodeFlags) checkAddresses(i int) error {
+	var problems []error
+	used := make(map[string]string)
+	for _, a := range []struct{ flag, value string }{{"http", f.opts.http}, {"manage", f.opts.manage}, {"listen", f.listen}} {
+		_, port, err := net.SplitHostPort(a.value)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("-%s %q: use host:port, such as 127.0.0.1:8080", a.flag, a.value))
+			continue
+		}
+		if other, ok := used[a.value]; ok && port != "0" {
+			problems = append(problems, fmt.Errorf("-%s and -%s are both %s: use two ports", other, a.flag, a.value))
+		}
+		used[a.value] = a.flag
+	}
+	for _, seed := range f.seedList() {
+		if _, _, err := net.SplitHostPort(seed); err != nil {
+			problems = append(problems, fmt.Errorf("-seeds has %q: use host:port, separated by commas", seed))
+		}
+	}
+	if !f.given("seeds") && i < len(defaultSeeds()) && f.listen != defaultSeeds()[i] {
+		problems = append(problems, fmt.Errorf("-listen %s takes %s away from the default seeds, where others look for it: name the seeds with -seeds", f.listen, f.opts.name))
+	}
+	return errors.Join(problems...)
+}
+
+func (f *nodeFlags) given(name string) bool {
+	found := false
+	f.set.Visit(func(fl *flag.Flag) { found = found || fl.Name == name })
+	return found
+}
+
+func (f *nodeFlags) seedList() []string {
+	if f.seeds == "" {
+		return nil
+	}
+	return strings.Split(f.seeds, ",")
+}
+
+// apply makes the configuration of the node.
+func (f *nodeFlags) apply() error {
+	h := &f.opts.house
+	h.Name = f.opts.name
+	h.Cluster.Listen = f.listen
+	h.Cluster.Seeds = f.seedList()
+	var roleErr, styleErr, downingErr error
+	h.Cluster.Roles, roleErr = roles(f.role)
+	h.Style, styleErr = checkStyle(f.style)
+	h.Cluster.Downing.Strategy, downingErr = downing(f.downing)
+	return errors.Join(roleErr, styleErr, downingErr)
+}
+
+func roles(role string) ([]string, error) {
+	switch role {
+	case "":
+		return []string{house.EdgeRole, house.DadRole}, nil
+	case house.EdgeRole, house.DadRole:
+		return []string{role}, nil
+	default:
+		return nil, badUsage("-role %q is unknown%s", role, suggest(role, []string{house.EdgeRole, house.DadRole}, "use edge or dad, or leave it out for both"))
+	}
+}
+
+func checkStyle(style string) (dad.Style, error) {
+	switch s := dad.Style(style); s {
+	case dad.StateMachine, dad.PlainLoop:
+		return s, nil
+	default:
+		return "", badUsage("-style %q is unknown%s", style, suggest(style, []string{string(dad.StateMachine), string(dad.PlainLoop)}, "use states or loop"))
+	}
+}
+
+func downing(text string) (sbr.Strategy, error) {
+	if text == (sbr.KeepMajority{}).Name() {
+		return sbr.KeepMajority{}, nil
+	}
+	name, size, _ := strings.Cut(text, ":")
+	if name != (sbr.StaticQuorum{}).Name() {
+		return nil, badUsage("-downing %q is unknown%s", text, suggest(name, []string{"keep-majority", "static-quorum"}, "use keep-majority or static-quorum:N"))
+	}
+	n, err := strconv.Atoi(size)
+	if err != nil || n < 1 {
+		return nil, badUsage("-downing %q: write how many nodes make a quorum, such as static-quorum:2", text)
+	}
+	return sbr.StaticQuorum{Size: n}, nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-go/troupe/sbr"
+)
+
+// TestCommandLines runs each command of testdata/refused.txt, none of which
+// may start anything: a command after "$", then its exact output on stderr, then
+// an empty line.
+func TestCommandLines(t *testing.T) {
+	script, err := os.ReadFile("testdata/refused.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part := range strings.SplitSeq(string(script), "\n\n") {
+		command, want, _ := strings.Cut(part, "\n")
+		args, ok := strings.CutPrefix(command, "$ dadbot ")
+		if !ok {
+			t.Fatalf("testdata/refused.txt: %q is no command", command)
+		}
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), strings.Fields(args), &stdout, &stderr)
+		if got := strings.TrimSuffix(stderr.String(), "\n"); code != exitUsage || got != strings.TrimSuffix(want, "\n") || stdout.Len() > 0 {
+			t.Errorf("%s exits %d and says\n%s\nwant %d and\n%s", command, code, got, exitUsage, want)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"-h", "dadbot node I"},
+		{"-help", "-style"},
+		{"node -help", "-acceptable-pause"},
+		{"node 3 -h", "127.0.0.1:8083"},
+		{"node 3 --help", "default 127.0.0.1:25520,127.0.0.1:25521,127.0.0.1:25522"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), strings.Fields(tt.args), &stdout, &stderr)
+		if text := strings.ReplaceAll(stdout.String(), `"`, ""); code != exitOK || !strings.Contains(text, tt.want) || stderr.Len() > 0 {
+			t.Errorf("dadbot %s exits %d and says\n%s%s\nwant 0 and …%s…", tt.args, code, &stdout, &stderr, tt.want)
+		}
+	}
+}
+
+func TestDefaultsOfANode(t *testing.T) {
+	o, err := parseNode([]string{"7"}, new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := o.house.Cluster
+	for _, tt := range []struct{ what, got, want string }{
+		{"name", o.house.Name, "node-7"},
+		{"-http", o.http, "127.0.0.1:8087"},
+		{"-manage", o.manage, "127.0.0.1:8558"},
+		{"-listen", c.Listen, "127.0.0.1:25527"},
+		{"-seeds", strings.Join(c.Seeds, " "), "127.0.0.1:25520 127.0.0.1:25521 127.0.0.1:25522"},
+		{"-role", strings.Join(c.Roles, " "), "edge dad"},
+		{"-style", string(o.house.Style), "states"},
+		{"-audit", o.audit, ""},
+		{"-quiet", o.house.Dad.Quiet.String(), "2.5s"},
+		{"-think", o.house.Dad.Think.String(), "2s"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s of node 7 is %q, want %q", tt.what, tt.got, tt.want)
+		}
+	}
+	if o.house.Shards != 1000 {
+		t.Errorf("-shards is %d, want 1000", o.house.Shards)
+	}
+}
+
+func TestFlagsOfANode(t *testing.T) {
+	o, err := parseNode(strings.Fields("1 -listen 127.0.0.1:9 -seeds 127.0.0.1:8 --role edge -style=loop -shards 10 "+
+		"-downing static-quorum:2 -gossip 200ms -heartbeat 300ms -acceptable-pause 1s -stable-after 2s -seed-timeout 4s"), new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := o.house.Cluster
+	if c.Listen != "127.0.0.1:9" || len(c.Seeds) != 1 || len(c.Roles) != 1 || c.Roles[0] != "edge" || o.house.Style != "loop" || o.house.Shards != 10 {
+		t.Errorf("got %+v", o)
+	}
+	if c.Downing.Strategy != (sbr.StaticQuorum{Size: 2}) || c.Downing.StableAfter != 2*time.Second {
+		t.Errorf("downing is %+v, want static-quorum:2 after 2s", c.Downing)
+	}
+	if tm := c.Times; tm.Gossip != 200*time.Millisecond || tm.Heartbeat != 300*time.Millisecond || tm.AcceptablePause != time.Second || tm.SeedTimeout != 4*time.Second {
+		t.Errorf("times are %+v", tm)
+	}
+}
+
+func TestANodeThatCannotBindSaysWhichFlagToChange(t *testing.T) {
+	var servers servers
+	taken, err := servers.listen("-http", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer servers.close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	at := taken.Addr().String()
+	code := run(ctx, []string{"node", "9", "-manage", at, "-http", "127.0.0.1:0", "-listen", "127.0.0.1:0"}, &stdout, &stderr)
+	if code != exitFailure || !strings.Contains(stderr.String(), "-manage "+at) || !strings.Contains(stderr.String(), "address already in use") {
+		t.Errorf("exit %d and %q, want 1 and the flag with the address", code, stderr.String())
+	}
+}
+
+func TestSuggestions(t *testing.T) {
+	known := []string{"quiet", "think", "http", "role"}
+	for word, want := range map[string]string{
+		"quite": "did you mean quiet?", "htpp": "did you mean http?", "roles": "did you mean role?",
+		"completely-different": ": see", "x": "",
+	} {
+		if got := suggest(word, known, "see"); !strings.Contains(got, want) {
+			t.Errorf("suggest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+// Command dadbot is the example that tells it all: every chat of a cluster has
+// its own Dad, who waits for silence, thinks, and makes one joke about all that
+// was said. See package dad for him.
+//
+//	dadbot           plays a scripted run: three nodes in one process
+//	dadbot node I    runs one real node, named node-I
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/troupe-go/troupe/examples/dadbot/play"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// Once the first signal has begun a graceful end, a second one has its usual effect.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// The exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// run is the command: ctx ends it gracefully.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := dispatch(ctx, args, stdout, stderr)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case errors.As(err, new(usageError)):
+		fmt.Fprintf(stderr, "dadbot: %v\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(stderr, "dadbot: %v\n", err)
+		return exitFailure
+	}
+}
+
+func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == "node" {
+		opts, err := parseNode(args[1:], stdout)
+		if err != nil {
+			return err
+		}
+		return runNode(ctx, opts, newLog(stderr, opts.level))
+	}
+	style, err := parsePlay(args, stdout)
+	if err != nil {
+		return err
+	}
+	return play.Run(ctx, play.NewPaper(stdout, isTerminal(stdout)), style)
+}

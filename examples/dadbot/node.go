@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/examples/dadbot/audit"
+	"github.com/troupe-go/troupe/examples/dadbot/house"
+	"github.com/troupe-go/troupe/examples/dadbot/page"
+	"github.com/troupe-go/troupe/manage"
+)
+
+// startWithin bounds the opening of a node: binding, not joining.
+const startWithin = 10 * time.Second
+
+// runNode runs a node until ctx ends, and then leaves the cluster gracefully:
+// nil. It is an error when the node ended otherwise. What was opened is closed
+// in any case.
+func runNode(ctx context.Context, o nodeOptions, log *slog.Logger) (err error) {
+	log = log.With("name", o.name)
+	o.house.Cluster.Log = log
+	o.house.Record = audit.Nothing
+	if o.audit != "" {
+		f, err := audit.Open(o.audit, log)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		o.house.Record = f.Record
+	}
+	var servers servers
+	defer func() { err = errors.Join(err, servers.close()) }()
+	chats, err := servers.listen("-http", o.http)
+	if err != nil {
+		return err
+	}
+	management, err := servers.listen("-manage", o.manage)
+	if err != nil {
+		return err
+	}
+	opening, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	h, err := house.Open(opening, o.house)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.name, err)
+	}
+	edge := h.Edge()
+	mux := http.NewServeMux()
+	edge.Routes(mux)
+	page.Routes(mux)
+	servers.serve(chats, mux, log)
+	servers.serve(management, manage.Handler(h.Node, manage.Options{}), log)
+	log.Info("serving", "page", "http://"+chats.Addr().String()+"/", "manage", "http://"+management.Addr().String()+"/cluster/members")
+	select {
+	case <-ctx.Done():
+		log.Info("leaving gracefully; a second signal ends this at once")
+		edge.Close()
+		return h.Leave()
+	case <-h.Done():
+		if err := h.Err(); err != nil {
+			return fmt.Errorf("%s has ended: %w", o.name, err)
+		}
+		log.Info("the cluster made this node leave")
+		return nil
+	}
+}
+
+// servers are the HTTP servers of one process.
+type servers struct {
+	listeners []net.Listener
+	running   []*http.Server
+	serving   sync.WaitGroup
+}
+
+// listen binds the address that a flag gave.
+func (s *servers) listen(flag, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w; is another node running? use another port", flag, address, err)
+	}
+	s.listeners = append(s.listeners, l)
+	return l, nil
+}
+
+// The time-outs of servers: requests are small, and a Dad answers within chat.AskWithin.
+const (
+	readWithin  = 10 * time.Second
+	writeWithin = 20 * time.Second
+	idleFor     = time.Minute
+	closeWithin = 5 * time.Second
+)
+
+// serve serves until close; an error is logged, since the node can go on.
+func (s *servers) serve(l net.Listener, h http.Handler, log *slog.Logger) {
+	srv := &http.Server{
+		Handler: h, ReadTimeout: readWithin, WriteTimeout: writeWithin, IdleTimeout: idleFor,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	s.running = append(s.running, srv)
+	s.serving.Go(func() {
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("serving ended", "address", l.Addr(), "error", err)
+		}
+	})
+}
+
+// close finishes the requests in hand, or cuts them when they take too long,
+// and closes all listeners.
+func (s *servers) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	var problems []error
+	for _, srv := range s.running {
+		if err := srv.Shutdown(ctx); err != nil {
+			problems = append(problems, err, srv.Close())
+		}
+	}
+	for _, l := range s.listeners {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			problems = append(problems, err)
+		}
+	}
+	s.serving.Wait()
+	return errors.Join(problems...)
+}

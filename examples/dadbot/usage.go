@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// parse reads flags strictly: an unknown one is refused with the nearest that
+// exists. A request for help prints it and is [flag.ErrHelp].
+func parse(fs *flag.FlagSet, args []string, usage string, help io.Writer) (rest []string, err error) {
+	fs.SetOutput(io.Discard) // errors are ours to word
+	fs.Usage = func() {}
+	err = fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fs.SetOutput(help)
+		fmt.Fprint(help, usage)
+		fs.PrintDefaults()
+		return nil, err
+	}
+	if err == nil {
+		return fs.Args(), nil
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		var known []string
+		fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+		return nil, badUsage("flag -%s is unknown%s", name, suggest(name, known, "-help lists the flags"))
+	}
+	return nil, usageError{err}
+}
+
+// suggest completes an error about a word that is none of the known ones.
+func suggest(word string, known []string, otherwise string) string {
+	best, distance := "", len(word)/3+2
+	for _, k := range known {
+		if d := edits(word, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ": " + otherwise
+	}
+	return fmt.Sprintf(": did you mean %s? (%s)", best, otherwise)
+}
+
+// edits is the Levenshtein distance: how many letters to insert, delete or
+// replace to make b of a.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
