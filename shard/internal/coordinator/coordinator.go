@@ -7,4 +7,154 @@
 // of coordinators at a time, that a shard is given out only when its last owner
 // has confirmed its stop, or was removed long enough ago, and that each owner
 // has a higher epoch than the one before.
+//
+// It reads no clock and starts nothing; no answer depends on the order of a map.
 package coordinator
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/placement"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
+)
+
+// Settings of one type; the zero fields have the default beside them. Times and
+// Strategy should agree in the cluster, Role and Agree must.
+type Settings struct {
+	Role     string             // of the members that host the type and may coordinate it
+	Agree    string             // what all regions of the type must have in common; compared, never read
+	Strategy placement.Strategy // placement.LeastShards{}
+
+	Retry             time.Duration // 2 s: what is not answered is asked again; an eighth of it is the finest step
+	AckTimeout        time.Duration // 5 s, at most HandOffTimeout: how long a hand-over waits for all regions to acknowledge
+	HandOffTimeout    time.Duration // 60 s: after so long a shard that has not stopped is reported as slow
+	ShardStartTimeout time.Duration // 10 s: a region that has not confirmed a shard is told again
+	RebalanceEvery    time.Duration // 10 s; negative for never
+	Margin            time.Duration // 0: how long a downed node's shards rest after its removal, so that it has time to notice
+}
+
+func (s Settings) withDefaults() Settings {
+	if s.Strategy == nil {
+		s.Strategy = placement.LeastShards{}
+	}
+	s.Retry = positive(s.Retry, 2*time.Second)
+	s.HandOffTimeout = positive(s.HandOffTimeout, time.Minute)
+	s.AckTimeout = min(positive(s.AckTimeout, 5*time.Second), s.HandOffTimeout)
+	s.ShardStartTimeout = positive(s.ShardStartTimeout, 10*time.Second)
+	if s.RebalanceEvery == 0 {
+		s.RebalanceEvery = 10 * time.Second
+	}
+	return s
+}
+
+func positive(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return otherwise
+}
+
+// An Input is what happened. All inputs are for the core of every node, whether
+// it is the coordinator or not.
+//
+//sumtype:decl
+type Input interface{ input() }
+
+type (
+	// ViewChanged: the membership changed.
+	ViewChanged struct{ View *member.View }
+	// Received: a control message of the protocol came.
+	Received struct {
+		From member.ID
+		Msg  protocol.Message
+	}
+	// NoPort: the node has not joined the type; it hosts nothing.
+	NoPort struct{ From member.ID }
+	// Tick: the time of Wake has come. One too many does no harm.
+	Tick struct{}
+)
+
+func (ViewChanged) input() {}
+func (Received) input()    {}
+func (NoPort) input()      {}
+func (Tick) input()        {}
+
+// Output is what the shell must do.
+type Output struct {
+	Send   []Packet  // best effort, in order per receiver
+	Events []Event   // for logs, in order
+	Wake   time.Time // when to step a Tick; zero for never
+}
+
+// A Packet is a message for a node, perhaps this one: see [protocol.Packet].
+type Packet = protocol.Packet
+
+// An Event tells an operator what a coordinator decided.
+//
+//sumtype:decl
+type Event interface{ event() }
+
+type (
+	// Reigning: this node is the coordinator, and asks what regions host.
+	Reigning struct{ Term uint64 }
+	// Surveyed: all that can host have answered; shards that nobody has named
+	// are given out from now on.
+	Surveyed struct {
+		Term   uint64
+		Shards int // that were named
+	}
+	// Superseded: some region obeys a higher term. If this node is still the
+	// coordinator by its own view, it claims a higher one yet.
+	Superseded struct{ Term, By uint64 }
+	// Resigned: by the membership, another node is the coordinator now.
+	Resigned struct{ Term uint64 }
+	// Moving: a hand-over began.
+	Moving struct {
+		Home protocol.Home
+		Next protocol.Epoch
+	}
+	// Kept: a hand-over was given up, for these regions did not acknowledge; the
+	// shard stays where it was.
+	Kept struct {
+		Home   protocol.Home
+		Silent []member.ID
+	}
+	// GoneAhead: a hand-over does not wait for these regions any longer, for the
+	// host cannot keep the shard. What they still send to it is routed on.
+	GoneAhead struct {
+		Home   protocol.Home
+		Silent []member.ID
+	}
+	// Slow: the host has not stopped a shard in time. It goes on waiting: until
+	// the stop is confirmed nobody else may start it.
+	Slow struct {
+		Home  protocol.Home
+		Since time.Time
+	}
+	// Placed: a region hosts the shard now.
+	Placed struct{ Home protocol.Home }
+	// DoubleHosted: two nodes had the shard; the one with the lower epoch is
+	// told to stop it.
+	DoubleHosted struct {
+		Stays protocol.Home
+		Stops protocol.Home
+	}
+	// Disagrees: the region has other settings and gets no shards.
+	Disagrees struct {
+		Region       member.ID
+		Theirs, Ours string
+	}
+)
+
+func (Reigning) event()     {}
+func (Surveyed) event()     {}
+func (Superseded) event()   {}
+func (Resigned) event()     {}
+func (Moving) event()       {}
+func (Kept) event()         {}
+func (GoneAhead) event()    {}
+func (Slow) event()         {}
+func (Placed) event()       {}
+func (DoubleHosted) event() {}
+func (Disagrees) event()    {}

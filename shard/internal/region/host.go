@@ -228,8 +228,9 @@ func (c *Core) giveAway(now time.Time) {
 	}
 	for _, s := range c.sorted() {
 		if t := s.tenancy; t != nil && t.stage < draining {
+			t.stage, t.expect = marking, nil // nobody is asked for a marker
 			c.open(now, s)
-			c.drain(now, s)
+			c.drainIfReady(now, s)
 		}
 	}
 }

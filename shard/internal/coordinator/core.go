@@ -1,0 +1,247 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
+)
+
+// Core is one node's readiness to coordinate one type. Only one goroutine may
+// use it.
+type Core struct {
+	self member.ID
+	set  Settings
+	view *member.View // nil before the first
+
+	heard   uint64 // the highest term that was spoken of
+	reign   *reign // nil when this node is not the coordinator
+	gone    []departure
+	claimAt time.Time     // when a refused coordinator claims again; zero when none is
+	gap     time.Duration // how long it waits the next time
+	beatAt  time.Time
+
+	box    protocol.Outbox
+	events []Event
+}
+
+// A departure is a node that was removed and may still run what it hosted.
+type departure struct {
+	member.Member
+	until time.Time
+}
+
+// New makes the machine of a node. The zero fields of set get their defaults.
+func New(self member.ID, set Settings) *Core {
+	return &Core{self: self, set: set.withDefaults()}
+}
+
+// Term is that of the present reign; zero when this node is not the coordinator.
+func (c *Core) Term() uint64 {
+	if c.reign == nil {
+		return 0
+	}
+	return c.reign.term
+}
+
+// Step feeds one input to the machine and returns what the shell must do. Time
+// must not run backwards.
+func (c *Core) Step(now time.Time, in Input) Output {
+	switch in := in.(type) {
+	case ViewChanged:
+		c.viewChanged(now, in.View)
+	case Received:
+		c.received(now, in.From, in.Msg)
+	case NoPort:
+		if c.reign != nil {
+			c.absent(now, in.From)
+		}
+	case Tick: // beat does all there is
+	}
+	c.settle(now)
+	c.beat(now)
+	out := Output{Send: c.box.Take(), Events: c.events, Wake: c.wake()}
+	c.events = nil
+	return out
+}
+
+func (c *Core) viewChanged(now time.Time, v *member.View) {
+	c.rememberGone(now, c.view, v)
+	c.view = v
+	oldest, ok := v.Oldest(c.set.Role, member.Up)
+	switch reigns := ok && oldest.ID == c.self; {
+	case !reigns && c.reign != nil:
+		c.tell(Resigned{Term: c.reign.term})
+		fallthrough
+	case !reigns:
+		c.reign, c.claimAt, c.gap = nil, time.Time{}, 0
+	case c.reign != nil:
+		c.meet(now)
+	case c.claimAt.IsZero():
+		c.crown(now)
+	}
+}
+
+// rememberGone notes who was removed, for a later reign of this node too: the
+// next coordinator may be made by the same removal.
+func (c *Core) rememberGone(now time.Time, before, after *member.View) {
+	if before == nil {
+		return
+	}
+	for _, m := range before.Members {
+		if _, ok := after.Member(m.ID); !ok {
+			c.gone = append(c.gone, departure{Member: m, until: now.Add(c.margin(before, m))})
+		}
+	}
+}
+
+// margin is how long a removed node may go on unknowing. One that was last seen
+// exiting has confirmed its end; if it was unreachable then, somebody confirmed
+// it for it.
+func (c *Core) margin(v *member.View, m member.Member) time.Duration {
+	if m.Status == member.Exiting && v.Reachable(m.ID) {
+		return 0
+	}
+	return c.set.Margin
+}
+
+// settle lets go of removed nodes whose margin has passed.
+func (c *Core) settle(now time.Time) {
+	var over []departure
+	c.gone = slices.DeleteFunc(c.gone, func(d departure) bool {
+		if now.Before(d.until) {
+			return false
+		}
+		over = append(over, d)
+		return true
+	})
+	if c.reign == nil || len(over) == 0 {
+		return
+	}
+	for _, d := range over {
+		c.terminate(now, d.ID)
+	}
+	c.survey(now)
+	c.placeAll(now)
+}
+
+func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
+	c.hear(msg)
+	if c.reign == nil || !c.lives(from) {
+		return
+	}
+	switch m := msg.(type) {
+	case protocol.Report:
+		c.reported(now, from, m)
+		return
+	case protocol.Refused:
+		if m.Highest >= c.reign.term {
+			c.supersede(now)
+		}
+		return
+	}
+	if p := c.reign.parties[from]; p == nil || !p.answered {
+		return // the claim to it is repeated
+	}
+	switch m := msg.(type) {
+	case protocol.GetShardHomes:
+		each(m.Shards, func(name string) { c.asked(now, from, name) })
+	case protocol.ShardsStarted:
+		each(m.Shards, func(t protocol.Tenure) { c.started(now, from, t) })
+	case protocol.BeginHandOffAck:
+		each(m.Acks, func(a protocol.Ack) { c.acked(now, from, a) })
+	case protocol.ShardsStopped:
+		each(m.Shards, func(t protocol.Tenure) { c.stopped(now, from, t) })
+	case protocol.GracefulShutdown:
+		c.reign.parties[from].leaving = true
+		c.relieve(now, from)
+	}
+}
+
+func each[E any](list []E, do func(E)) {
+	for _, e := range list {
+		do(e)
+	}
+}
+
+// hear keeps the highest term, whoever speaks of it: the next one of this node
+// must be above it.
+func (c *Core) hear(msg protocol.Message) {
+	switch m := msg.(type) {
+	case protocol.Report:
+		c.heard = max(c.heard, m.Term)
+	case protocol.Refused:
+		c.heard = max(c.heard, m.Highest)
+	}
+}
+
+// beat looks at all that waits, a few times per Retry and not more often.
+func (c *Core) beat(now time.Time) {
+	if !c.claimAt.IsZero() && !now.Before(c.claimAt) {
+		c.crown(now)
+	}
+	if c.reign == nil || now.Before(c.beatAt) {
+		return
+	}
+	c.beatAt = now.Add(c.set.Retry / 8)
+	c.claimAgain(now)
+	for _, s := range c.reign.sorted() {
+		c.hostAgain(now, s)
+		c.moveOn(now, s)
+	}
+	for _, m := range c.view.Members {
+		if p := c.reign.parties[m.ID]; p != nil && p.leaving {
+			c.relieve(now, m.ID)
+		}
+	}
+	c.stopAgain(now)
+	c.placeAll(now)
+	c.rebalance(now)
+}
+
+func (c *Core) wake() time.Time {
+	switch {
+	case c.reign == nil:
+		return c.claimAt
+	case c.pending():
+		return c.beatAt
+	case c.set.RebalanceEvery > 0:
+		return c.reign.rebalanceAt
+	}
+	return time.Time{}
+}
+
+// pending tells whether the next beat has anything to do but to rebalance.
+func (c *Core) pending() bool {
+	r := c.reign
+	if len(c.gone) > 0 || len(r.copies) > 0 || len(r.wanted) > 0 || len(r.state.orphans) > 0 {
+		return true
+	}
+	for id, p := range r.parties { // any order: only whether there is one
+		if p.leaving || !p.answered && !p.absent && c.lives(id) {
+			return true
+		}
+	}
+	for _, s := range r.shards { // any order: only whether there is one
+		if _, allocated := r.state.Home(s.name); allocated && (!s.started || s.move != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// lives tells whether id is a member that was not downed.
+func (c *Core) lives(id member.ID) bool {
+	m, ok := c.view.Member(id)
+	return ok && m.Status != member.Down && m.Status != member.Removed
+}
+
+func (c *Core) tell(e Event) { c.events = append(c.events, e) }
+
+// say sends best effort; nothing is said to the dead.
+func (c *Core) say(to member.ID, m protocol.Message) {
+	if c.lives(to) {
+		c.box.Add(to, m)
+	}
+}

@@ -1,0 +1,216 @@
+package coordinator
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/placement"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
+)
+
+// A shard is what a reign knows of one shard besides its home in the State.
+type shard struct {
+	name     string
+	epoch    protocol.Epoch // of the present or the last home; zero when none is known
+	started  bool           // the home has confirmed that it hosts it
+	move     *move          // not nil while the home hands it over
+	previous protocol.Home  // who may have something to carry over; zero for nobody
+	audience nodes          // who must hear of the next home
+	hostDue  time.Time      // when the home is told again to host it
+	since    time.Time      // of the present state, for Why
+}
+
+// nodes is a sorted set.
+type nodes []member.ID
+
+func (n *nodes) add(id member.ID) {
+	if i, ok := slices.BinarySearchFunc(*n, id, member.ID.Compare); !ok {
+		*n = slices.Insert(*n, i, id)
+	}
+}
+
+func (n *nodes) remove(id member.ID) {
+	if i, ok := slices.BinarySearchFunc(*n, id, member.ID.Compare); ok {
+		*n = slices.Delete(*n, i, i+1)
+	}
+}
+
+// A doublet is a copy of what another node owns by a higher epoch.
+type doublet struct {
+	protocol.Home
+	due time.Time
+}
+
+// home is where a shard lives by the State; ok is false when nowhere.
+func (c *Core) home(s *shard) (h protocol.Home, ok bool) {
+	id, ok := c.reign.state.Home(s.name)
+	return protocol.Home{Tenure: protocol.Tenure{Shard: s.name, Epoch: s.epoch}, Node: id}, ok
+}
+
+// settled tells whether s has a home that can be told to those who ask.
+func (c *Core) settled(s *shard) (protocol.Home, bool) {
+	h, ok := c.home(s)
+	return h, ok && s.started && s.move == nil && c.lives(h.Node)
+}
+
+// asked answers where a shard lives, or notes who wants to know and sees to it
+// that it gets a home.
+func (c *Core) asked(now time.Time, from member.ID, name string) {
+	s := c.reign.shard(name)
+	if h, ok := c.settled(s); ok {
+		c.say(from, protocol.ShardHomes{Header: c.reign.head(), Homes: []protocol.Home{h}})
+		return
+	}
+	s.audience.add(from)
+	c.want(now, s)
+}
+
+// want has a shard placed if it has no home.
+func (c *Core) want(now time.Time, s *shard) {
+	if _, ok := c.home(s); ok {
+		return
+	}
+	if _, ok := c.reign.wanted[s.name]; !ok {
+		c.reign.wanted[s.name], s.since = struct{}{}, now
+	}
+	c.place(now, s, c.candidates())
+}
+
+// placeAll gives homes to all that were asked for or lost theirs.
+func (c *Core) placeAll(now time.Time) {
+	r := c.reign
+	homeless := slices.Sorted(maps.Keys(r.wanted))
+	homeless = append(homeless, r.state.Orphans()...)
+	for _, name := range homeless {
+		c.place(now, r.shard(name), c.candidates())
+	}
+}
+
+// place gives a homeless shard to a region. Before the survey is over only those
+// may be given that this reign has seen hosted: nobody else can have them.
+func (c *Core) place(now time.Time, s *shard, candidates []placement.Region) {
+	r := c.reign
+	_, allocated := c.home(s)
+	if allocated || !r.surveyed && s.epoch.IsZero() || len(candidates) == 0 {
+		return
+	}
+	id, ok := c.set.Strategy.Allocate(c.placementState(candidates), s.name)
+	if !ok || !slices.ContainsFunc(candidates, func(r placement.Region) bool { return r.ID == id }) {
+		return
+	}
+	s.epoch = r.epoch()
+	s.started, s.hostDue, s.since = false, now, now
+	delete(r.wanted, s.name)
+	r.apply(ShardAllocated{Shard: s.name, Region: id})
+	c.hostAgain(now, s)
+}
+
+// candidates are the regions that may get a shard: registered, hosting, of the
+// same settings, on members that are Up, reachable and not leaving (SHD-10).
+func (c *Core) candidates() []placement.Region {
+	return slices.DeleteFunc(c.reign.state.Regions(), func(r placement.Region) bool {
+		p := c.reign.parties[r.ID]
+		m, ok := c.view.Member(r.ID)
+		return !ok || m.Status != member.Up || !m.HasRole(c.set.Role) || !c.view.Reachable(r.ID) || p.leaving || p.disagrees
+	})
+}
+
+func (c *Core) placementState(regions []placement.Region) placement.State {
+	return placement.State{
+		Regions: regions, Members: c.view.Members,
+		Unreachable: c.view.Unreachable, DataCenter: c.view.DataCenter,
+	}
+}
+
+// hostAgain tells the new home of a shard to host it, until it confirms.
+func (c *Core) hostAgain(now time.Time, s *shard) {
+	h, ok := c.home(s)
+	if !ok || s.started || now.Before(s.hostDue) {
+		return
+	}
+	s.hostDue = now.Add(c.set.ShardStartTimeout)
+	c.say(h.Node, protocol.HostShards{
+		Header: c.reign.head(),
+		Shards: []protocol.Assignment{{Tenure: h.Tenure, Previous: s.previous.Node}},
+	})
+}
+
+func (c *Core) started(now time.Time, from member.ID, t protocol.Tenure) {
+	s := c.reign.shard(t.Shard)
+	h, ok := c.home(s)
+	if !ok || h != (protocol.Home{Tenure: t, Node: from}) || s.started {
+		return
+	}
+	s.started, s.since = true, now
+	c.tell(Placed{Home: h})
+	c.publish(s)
+	if c.reign.parties[from].leaving {
+		c.begin(now, s, true)
+	}
+}
+
+// publish tells the home of a settled shard at once to all who wait for it.
+func (c *Core) publish(s *shard) {
+	h, ok := c.settled(s)
+	if !ok {
+		return
+	}
+	for _, id := range s.audience {
+		c.say(id, protocol.ShardHomes{Header: c.reign.head(), Homes: []protocol.Home{h}})
+	}
+	s.audience = nil
+}
+
+// found takes in a shard that a region reports to host: it stays there with its
+// epoch, unless another has it by a higher one.
+func (c *Core) found(now time.Time, from member.ID, hosted protocol.Hosted) {
+	r := c.reign
+	s := r.shard(hosted.Shard)
+	here := protocol.Home{Tenure: hosted.Tenure, Node: from}
+	if other, ok := c.home(s); ok {
+		if !other.Epoch.Less(here.Epoch) {
+			c.stopCopy(now, other, here)
+			return
+		}
+		c.stopCopy(now, here, other)
+		r.apply(ShardDeallocated{s.name})
+	}
+	delete(r.wanted, s.name)
+	r.apply(ShardAllocated{Shard: s.name, Region: from})
+	s.epoch, s.started, s.move, s.since = here.Epoch, true, nil, now
+	c.publish(s)
+	if hosted.Draining {
+		c.begin(now, s, true)
+	}
+}
+
+// released takes in a shard that has ended at a region which still has something
+// to carry over: to the home that it has or will get.
+func (c *Core) released(now time.Time, from member.ID, t protocol.Tenure) {
+	s := c.reign.shard(t.Shard)
+	if s.previous.Epoch.Less(t.Epoch) && !t.Epoch.Less(s.epoch) {
+		s.previous = protocol.Home{Tenure: t, Node: from}
+	}
+	s.audience.add(from)
+	c.publish(s)
+	c.want(now, s)
+}
+
+// stopCopy has one of two owners stopped.
+func (c *Core) stopCopy(now time.Time, stays, stops protocol.Home) {
+	c.tell(DoubleHosted{Stays: stays, Stops: stops})
+	c.reign.copies = append(c.reign.copies, doublet{Home: stops, due: now})
+	c.stopAgain(now)
+}
+
+func (c *Core) stopAgain(now time.Time) {
+	for i := range c.reign.copies {
+		d := &c.reign.copies[i]
+		if !now.Before(d.due) {
+			d.due = now.Add(c.set.Retry)
+			c.say(d.Node, protocol.StopShards{Header: c.reign.head(), Shards: []protocol.Tenure{d.Tenure}})
+		}
+	}
+}
