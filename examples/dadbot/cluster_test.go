@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the command under test, built once.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "dadbot")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "dadbot")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build dadbot: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// quick are times for processes on one machine: every node hears of a silent
+// one within about a second, and waits 1.5 s, twice, until its Dads live elsewhere.
+var quick = strings.Fields("-initial-delay 200ms -gossip 200ms -leader-actions 200ms -reaper 200ms -join-retry 200ms -seed-timeout 2s " +
+	"-heartbeat 200ms -acceptable-pause 1s -stable-after 1500ms -quiet 300ms -think 200ms")
+
+// process is one real node.
+type process struct {
+	name         string
+	http, manage string // URLs
+	audit        string // file
+	cmd          *exec.Cmd
+	log          bytes.Buffer  // its stderr; read after exit
+	exited       chan struct{} // closed then
+}
+
+// startCluster starts n nodes on free ports, and waits until all are ready and
+// see each other.
+func startCluster(t *testing.T, n int, flags ...string) []*process {
+	t.Helper()
+	dir := t.TempDir()
+	ports := freePorts(t, 3*n)
+	seeds := strings.Join(ports[:min(n, 2)], ",")
+	nodes := make([]*process, n)
+	for i := range nodes {
+		p := &process{
+			name: fmt.Sprintf("node-%d", i), http: "http://" + ports[n+i], manage: "http://" + ports[2*n+i],
+			audit: filepath.Join(dir, fmt.Sprintf("node-%d.jsonl", i)), exited: make(chan struct{}),
+		}
+		args := []string{"node", fmt.Sprint(i), "-listen", ports[i], "-http", ports[n+i], "-manage", ports[2*n+i], "-seeds", seeds, "-audit", p.audit}
+		p.start(t, append(append(args, quick...), flags...))
+		nodes[i] = p
+	}
+	for _, p := range nodes {
+		eventually(t, p.name+" is ready and sees all", func() error { return p.sees(n) })
+	}
+	return nodes
+}
+
+func freePorts(t *testing.T, n int) []string {
+	t.Helper()
+	ports := make([]string, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // all are open until all are found
+		ports[i] = l.Addr().String()
+	}
+	return ports
+}
+
+func (p *process) start(t *testing.T, args []string) {
+	t.Helper()
+	p.cmd = exec.Command(binary, args...)
+	p.cmd.Stderr = &p.log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.exited)
+		_ = p.cmd.Wait() // the outcome is in ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // in vain when it has exited
+		<-p.exited
+		if t.Failed() {
+			t.Logf("%s, %v:\n%s", p.name, p.cmd.ProcessState, &p.log)
+		}
+	})
+}
+
+// sees is an error until the node is ready and all n members are Up.
+func (p *process) sees(n int) error {
+	if status, body, err := get(p.manage + "/ready"); err != nil || status != http.StatusOK {
+		return fmt.Errorf("/ready: %d %s %w", status, body, orNil(err))
+	}
+	_, body, err := get(p.manage + "/cluster/members")
+	if err != nil {
+		return err
+	}
+	if up := strings.Count(body, `"status":"Up"`); up != n {
+		return fmt.Errorf("%d members of %d are up: %s", up, n, body)
+	}
+	return nil
+}
+
+func orNil(err error) error {
+	if err == nil {
+		return fmt.Errorf("(no error)")
+	}
+	return err
+}
+
+// leave sends SIGTERM and wants a graceful end.
+func (p *process) leave(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatalf("signal %s: %v", p.name, err)
+	}
+	p.wantExit(t, 0)
+}
+
+func (p *process) wantExit(t *testing.T, code int) {
+	t.Helper()
+	select {
+	case <-p.exited:
+		if got := p.cmd.ProcessState.ExitCode(); got != code {
+			t.Errorf("%s exited with %d, want %d", p.name, got, code)
+		}
+	case <-time.After(patience):
+		t.Errorf("%s did not exit within %v", p.name, patience)
+	}
+}
+
+// patience is how long a condition may take on a slow machine.
+const patience = 40 * time.Second
+
+// eventually waits until a condition gives no error any more.
+func eventually(t *testing.T, what string, holds func() error) {
+	t.Helper()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	deadline := time.After(patience)
+	for {
+		err := holds()
+		if err == nil {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-deadline:
+			t.Fatalf("after %v it is not so that %s: %v", patience, what, err)
+		}
+	}
+}
+
+var client = &http.Client{Timeout: 10 * time.Second}
+
+func get(url string) (status int, body string, err error) {
+	r, err := client.Get(url)
+	if err != nil {
+		return 0, "", err
+	}
+	return read(r)
+}
+
+func post(url, id, from, text string) (status int, body string, err error) {
+	m, err := json.Marshal(map[string]string{"id": id, "from": from, "text": text})
+	if err != nil {
+		return 0, "", err
+	}
+	r, err := client.Post(url, "application/json", bytes.NewReader(m))
+	if err != nil {
+		return 0, "", err
+	}
+	return read(r)
+}
+
+func read(r *http.Response) (status int, body string, err error) {
+	defer r.Body.Close()
+	var b bytes.Buffer
+	_, err = b.ReadFrom(r.Body)
+	return r.StatusCode, strings.TrimSpace(b.String()), err
+}
+
+// crowd are the senders of one test: one per node and chat, each of which
+// numbers its messages.
+type crowd struct {
+	all sync.WaitGroup
+
+	mu      sync.Mutex
+	refused []string
+	sent    int
+}
+
+// talk lets one sender per chat talk through node until stop is closed: a
+// message each 100 ms for a second, and then silence for one, in which Dad may
+// joke. Half the chats talk while the others are silent.
+func (c *crowd) talk(node *process, chats int, stop <-chan struct{}) {
+	for chat := range chats {
+		c.all.Go(func() {
+			beat := time.NewTicker(100 * time.Millisecond)
+			defer beat.Stop()
+			said := 0
+			for tick := 0; ; tick++ {
+				select {
+				case <-stop:
+					return
+				case <-beat.C:
+				}
+				if (tick/10+chat)%2 == 0 {
+					c.say(node, fmt.Sprintf("c%d", chat), said)
+					said++
+				}
+			}
+		})
+	}
+}
+
+func (c *crowd) say(node *process, chat string, number int) {
+	sender := "sender-at-" + node.name
+	id := fmt.Sprintf("%s/%s/%d", sender, chat, number)
+	status, body, err := post(node.http+"/chats/"+chat+"/messages", id, sender, fmt.Sprint("message ", number))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent++
+	if err != nil || status != http.StatusAccepted {
+		c.refused = append(c.refused, fmt.Sprintf("%s: %d %s %v", id, status, body, err))
+	}
+}
+
+// wantNoneRefused is asked when all senders have stopped.
+func (c *crowd) wantNoneRefused(t *testing.T) {
+	t.Helper()
+	for i, r := range c.refused {
+		if i == 10 {
+			t.Errorf("... and %d more", len(c.refused)-i)
+			return
+		}
+		t.Errorf("refused: %s", r)
+	}
+}
