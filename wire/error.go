@@ -38,28 +38,44 @@ func AppendError(dst []byte, err error) []byte {
 		err = errNil
 	}
 	dst = appendText(dst, err.Error())
-	for _, cause := range causes(err, nil) {
-		switch cause {
-		case context.DeadlineExceeded:
-			dst = appendText(append(dst, causeDeadline), "")
-		case context.Canceled:
-			dst = appendText(append(dst, causeCanceled), "")
-		default:
-			dst = appendText(append(dst, causeConstant), cause.Error())
-		}
+	for _, c := range causes(err, nil) {
+		dst = appendText(append(dst, c.kind), c.text)
 	}
 	return dst
 }
 
-// causes collects what can travel of err's tree, outermost first.
-func causes(err error, found []error) []error {
+// A cause is one error of a tree that travels as itself.
+type cause struct {
+	kind byte
+	text string // of a constant
+}
+
+func causeOf(err error) (c cause, ok bool) {
+	//nolint:errorlint // one node of the tree is looked at, not what it wraps
+	switch e := err.(type) {
+	case actor.Error:
+		return cause{causeConstant, string(e)}, len(e) <= maxErrorText
+	default:
+		switch err {
+		case context.DeadlineExceeded:
+			return cause{kind: causeDeadline}, true
+		case context.Canceled:
+			return cause{kind: causeCanceled}, true
+		}
+		return cause{}, false
+	}
+}
+
+// causes collects what can travel of err's tree, in the order of errors.Is.
+func causes(err error, found []cause) []cause {
 	if err == nil || len(found) == maxCauses {
 		return found
 	}
-	if travels(err) && !slices.Contains(found, err) {
-		found = append(found, err)
+	if c, ok := causeOf(err); ok && !slices.Contains(found, c) {
+		found = append(found, c)
 	}
-	switch e := err.(type) { //nolint:errorlint // this walks the tree that errors.Is walks
+	//nolint:errorlint // this walks the tree that errors.Is walks
+	switch e := err.(type) {
 	case interface{ Unwrap() error }:
 		return causes(e.Unwrap(), found)
 	case interface{ Unwrap() []error }:
@@ -68,13 +84,6 @@ func causes(err error, found []error) []error {
 		}
 	}
 	return found
-}
-
-func travels(err error) bool {
-	if c, ok := err.(actor.Error); ok { //nolint:errorlint // one node of the tree is looked at, not its chain
-		return len(c) <= maxErrorText
-	}
-	return err == context.DeadlineExceeded || err == context.Canceled //nolint:errorlint // as above
 }
 
 func appendText(dst []byte, s string) []byte {
@@ -99,21 +108,20 @@ func DecodeError(data []byte) error {
 	}
 	e := &remoteError{text: text}
 	for len(data) > 0 {
-		var cause string
 		kind := data[0]
-		if cause, data, ok = cutText(data[1:]); !ok || len(e.causes) == maxCauses {
+		if text, data, ok = cutText(data[1:]); !ok || len(e.causes) == maxCauses {
 			return errBadError
 		}
 		switch kind {
 		case causeConstant:
-			e.causes = append(e.causes, actor.Error(cause))
+			e.causes = append(e.causes, actor.Error(text))
 		case causeDeadline:
 			e.causes = append(e.causes, context.DeadlineExceeded)
 		case causeCanceled:
 			e.causes = append(e.causes, context.Canceled)
 		}
 	}
-	if len(e.causes) == 1 && e.causes[0].Error() == text {
+	if len(e.causes) == 1 && e.causes[0].Error() == e.text {
 		return e.causes[0]
 	}
 	return e

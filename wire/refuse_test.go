@@ -20,7 +20,7 @@ type onlyOut int
 func (onlyOut) MarshalText() ([]byte, error) { return nil, nil }
 
 // byPointer encodes itself, but only as a pointer.
-type byPointer struct{ n int }
+type byPointer struct{}
 
 func (*byPointer) MarshalJSON() ([]byte, error) { return nil, nil }
 func (*byPointer) UnmarshalJSON([]byte) error   { return nil }

@@ -126,15 +126,13 @@ func (w *walk) container(t reflect.Type, where string) (string, error) {
 			return "", err
 		}
 		return w.around("map["+key+"]", t.Elem(), where+"[]", false)
-	}
-	fields, err := w.structFields(t, where)
-	if err != nil {
-		return "", err
-	}
-	if t.Name() != "" {
+	default: // a struct
+		fields, err := w.structFields(t, where)
+		if err != nil || t.Name() == "" {
+			return "struct{" + strings.Join(fields, "; ") + "}", err
+		}
 		return w.name(t, fields), nil
 	}
-	return "struct{" + strings.Join(fields, "; ") + "}", nil
 }
 
 // refused tells why no codec can carry values of type t.

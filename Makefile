@@ -1,0 +1,66 @@
+# Everything that is done here has a name; `make` lists them. All but `tools`
+# works offline once the modules are there.
+
+GO      ?= go
+PACKAGES = $$($(GO) list -m -f '{{.Dir}}/...')
+FUZZ    ?= 30s
+SEEDS   ?= 2000
+
+LINT_VERSION = v2.15.0
+LINT         = bin/golangci-lint-$(LINT_VERSION)
+
+.DEFAULT_GOAL := help
+.PHONY: help bench cover fmt fuzz lint race run sim test tools vet
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+bench: ## measure all benchmarks; compare two runs with bin/benchstat
+	@mkdir -p bin
+	$(GO) test -run '^$$' -bench . -benchmem -count 6 $(PACKAGES) | tee bin/bench.txt
+
+cover: ## test coverage by function, the sum last
+	@mkdir -p bin
+	$(GO) test -coverprofile bin/cover.out $(PACKAGES)
+	$(GO) tool cover -func bin/cover.out
+
+fmt: $(LINT) ## format everything: gofumpt and the order of imports
+	$(LINT) fmt ./...
+	cd examples && ../$(LINT) fmt ./...
+
+fuzz: ## fuzz each decoder for FUZZ (30s)
+	.ci/fuzz $(FUZZ)
+
+lint: $(LINT) bin/staticcheck vet ## all linters over all modules
+	$(LINT) run ./...
+	cd examples && ../$(LINT) run ./...
+	bin/staticcheck $(PACKAGES)
+
+race: ## all tests with the race detector
+	$(GO) test -race $(PACKAGES)
+
+run: ## three nodes, one Dad: the scripted play
+	$(GO) run ./examples/dadbot
+
+sim: ## the seeded simulations over SEEDS (2000) seeds
+	$(GO) test ./internal/sim -timeout 60m -seeds $(SEEDS)
+
+test: ## all tests of all modules
+	$(GO) test $(PACKAGES)
+
+tools: bin/staticcheck $(LINT) ## build the tools into bin
+
+vet: ## go vet over all modules
+	$(GO) vet $(PACKAGES)
+
+# The tools' versions are those of tools/go.mod: a module of its own, so that
+# no user of the library ever sees them.
+bin/staticcheck: tools/go.mod
+	cd tools && GOWORK=off GOBIN=$(CURDIR)/bin $(GO) install tool
+	@touch $@
+
+# Not in tools/go.mod: its several hundred modules would pin everybody else's.
+# The first build takes some minutes.
+$(LINT):
+	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	mv bin/golangci-lint $@
