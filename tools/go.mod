@@ -1,6 +1,6 @@
 module github.com/troupe-go/troupe/tools
 
-go 1.26
+go 1.26.0
 
 tool (
 	golang.org/x/perf/cmd/benchstat
