@@ -96,11 +96,11 @@ func (r *Resolver) local(members []member.Member) []member.Member {
 }
 
 func (r *Resolver) memberChanged(now time.Time, m member.Member) {
-	switch m.Status {
-	case member.Down:
+	if m.Status == member.Down {
 		r.reachabilityChanged(now, m, false)
 		return
-	case member.Up, member.Exiting:
+	}
+	if m.Status == member.Up || m.Status == member.Exiting {
 		r.changed = now
 	}
 	if m.ID == r.self && (m.Status == member.WeaklyUp || m.UpNumber != member.NeverUp) {

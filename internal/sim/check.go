@@ -1,0 +1,175 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// rank orders the statuses as a member goes through them. A later one never
+// goes back to an earlier one in the eyes of a node.
+var rank = [...]int{
+	member.Joining:              1,
+	member.WeaklyUp:             2,
+	member.Up:                   3,
+	member.PreparingForShutdown: 4,
+	member.Leaving:              5,
+	member.Exiting:              6,
+	member.Down:                 7,
+	member.ReadyForShutdown:     8,
+	member.Removed:              9,
+}
+
+// checkView compares what a node sees now with what it saw before and with
+// what is.
+func (w *World) checkView(n *node, old *member.View) {
+	for i, m := range n.view.Members {
+		was, known := old.Member(m.ID)
+		switch {
+		case n.removed[m.ID]:
+			w.failf("%s sees %s again, which was removed", n.id, m.ID)
+		case known && rank[m.Status] < rank[was.Status]:
+			w.failf("%s sees %s go back from %s to %s", n.id, m.ID, was.Status, m.Status)
+		case known && was.UpNumber != member.NeverUp && m.UpNumber != was.UpNumber:
+			w.failf("%s sees the up-number of %s change from %d to %d", n.id, m.ID, was.UpNumber, m.UpNumber)
+		case i > 0 && m.Address == n.view.Members[i-1].Address && m.Status != member.Down && n.view.Members[i-1].Status != member.Down:
+			w.failf("%s sees two members at %s", n.id, m.Address)
+		}
+		if m.Status == member.Down && was.Status != member.Down {
+			w.checkExclusion(n, m.ID)
+		}
+	}
+	for _, m := range old.Members {
+		if _, ok := n.view.Member(m.ID); !ok {
+			n.removed[m.ID] = true
+			w.checkExclusion(n, m.ID)
+		}
+	}
+	w.checkLeader(n)
+}
+
+// checkLeader: a leader is a member that is not on its way out, unless all are.
+func (w *World) checkLeader(n *node) {
+	leader := n.view.Leader
+	if leader.IsZero() {
+		return
+	}
+	m, ok := n.view.Member(leader)
+	switch {
+	case !ok:
+		w.failf("%s is led by %s, which is no member", n.id, leader)
+	case m.Status == member.Down:
+		w.failf("%s is led by %s, which is Down", n.id, leader)
+	case m.Status == member.Exiting:
+		for _, other := range n.view.Members {
+			if rank[other.Status] < rank[member.Exiting] && (n.view.Reachable(other.ID) || other.ID == n.id) {
+				w.failf("%s is led by %s, which is Exiting, although there is %s", n.id, leader, other.ID)
+			}
+		}
+	}
+	if leader != n.id && !n.view.Reachable(leader) {
+		w.failf("%s is led by %s, which is unreachable", n.id, leader)
+	}
+}
+
+// excludes tells whether a member has given another one up.
+func (n *node) excludes(id member.ID) bool {
+	m, ok := n.view.Member(id)
+	return n.removed[id] || ok && m.Status == member.Down
+}
+
+// checkExclusion: of two running members never both have given the other up:
+// that would be two clusters, each of which thinks that it alone is left.
+func (w *World) checkExclusion(n *node, id member.ID) {
+	other := w.nodes[w.places[id.Address]]
+	if other == n || other.id != id || !n.isUp() || !other.isUp() {
+		return
+	}
+	if other.excludes(n.id) {
+		w.failf("%s and %s both run, and each has given the other up", n.id, id)
+	}
+}
+
+// isUp tells whether the node runs and does not know itself to be out.
+func (n *node) isUp() bool {
+	m, ok := n.view.SelfMember()
+	return n.running() && ok && m.Status != member.Down
+}
+
+// checkVersion: the same vector clock stands for the same members everywhere.
+func (w *World) checkVersion(n *node, m gossip.Message) {
+	var p gossip.Packed
+	switch m := m.(type) {
+	case gossip.GossipEnvelope:
+		p = m.Gossip
+	case gossip.Welcome:
+		p = m.Gossip
+	default:
+		return
+	}
+	version, members := hash(0), hash(0)
+	for _, c := range p.Version {
+		version = version.add(uint64(p.Nodes[c.Node].UID)).add(c.N)
+	}
+	for _, m := range p.Members {
+		members = members.add(uint64(p.Nodes[m.Node].UID)).add(uint64(m.Status)).add(uint64(m.UpNumber))
+	}
+	if known, ok := w.versions[uint64(version)]; ok && known != uint64(members) {
+		w.failf("%s sends members that differ from those that another node had under the same vector clock", n.id)
+	}
+	w.versions[uint64(version)] = uint64(members)
+}
+
+// hash is FNV-1a over words.
+type hash uint64
+
+func (h hash) add(v uint64) hash {
+	h = (h ^ hash(v&0xffffffff)) * 1099511628211
+	return (h ^ hash(v>>32)) * 1099511628211
+}
+
+// Converged is the goal after all faults have ended: the nodes that run, and
+// only they, are Up and reachable in the eyes of each of them, and they agree
+// on who has seen it.
+func Converged(w *World) error {
+	var running []*node
+	for _, n := range w.nodes {
+		if n.running() {
+			running = append(running, n)
+		}
+	}
+	for _, n := range running {
+		if err := n.settledWith(running); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *node) settledWith(running []*node) error {
+	if len(n.view.Unreachable) > 0 {
+		return fmt.Errorf("%s sees %v unreachable", n.id, n.view.Unreachable)
+	}
+	for _, other := range running {
+		if m, ok := n.view.Member(other.id); !ok || m.Status != member.Up {
+			return fmt.Errorf("%s sees %s as %s:\n%s", n.id, other.id, m.Status, describeView(n.view))
+		}
+	}
+	if len(n.view.Members) != len(running) {
+		return fmt.Errorf("%s sees more than the %d that run:\n%s", n.id, len(running), describeView(n.view))
+	}
+	if !n.view.Converged {
+		return fmt.Errorf("%s has not converged, seen by %v", n.id, n.view.SeenBy)
+	}
+	return nil
+}
+
+func describeView(v *member.View) string {
+	var b strings.Builder
+	for _, m := range v.Members {
+		fmt.Fprintf(&b, "  %s %s, up-number %d, reachable %v\n", m.ID, m.Status, m.UpNumber, v.Reachable(m.ID))
+	}
+	return b.String()
+}

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/gossip"
+)
+
+// remembered is how many of the last happenings a failure tells.
+const remembered = 60
+
+// log keeps what a failure has to tell.
+type log struct {
+	faults []string
+	last   []string // at most twice as many as are told
+	all    func(line string)
+}
+
+func (l *log) add(line string) {
+	if l.all != nil {
+		l.all(line)
+	}
+	if l.last = append(l.last, line); len(l.last) == 2*remembered {
+		l.last = append(l.last[:0], l.last[remembered:]...)
+	}
+}
+
+func (w *World) stamp(line string) string {
+	return fmt.Sprintf("%9.3fs %s", w.now.Sub(birth).Seconds(), line)
+}
+
+// notef remembers a happening.
+func (w *World) notef(format string, args ...any) {
+	w.log.add(w.stamp(fmt.Sprintf(format, args...)))
+}
+
+// noteEvent remembers the events of a node that tell its story. Who has seen
+// what changes all the time and tells little.
+func (w *World) noteEvent(n *node, e gossip.Event) {
+	switch e := e.(type) {
+	case gossip.MemberRemoved:
+		w.notef("%s sees %s removed, was %s", n.id, e.Member.ID, e.Previous)
+	case gossip.MemberChanged:
+		w.notef("%s sees %s %s", n.id, e.Member.ID, e.Member.Status)
+	case gossip.UnreachableMember:
+		w.notef("%s sees %s unreachable", n.id, e.Member.ID)
+	case gossip.ReachableMember:
+		w.notef("%s sees %s reachable", n.id, e.Member.ID)
+	case gossip.LeaderChanged:
+		w.notef("%s follows %s", n.id, e.Leader)
+	case gossip.Stalled:
+		w.notef("%s notices that it stood still for %v", n.id, e.By)
+	case gossip.OtherCluster:
+		w.notef("%s hears of another cluster from %s", n.id, e.From)
+	case gossip.Ignored:
+		w.notef("%s ignores %s: %s %s", n.id, e.From, e.Reason, e.Text)
+	}
+}
+
+// failure ends a script; Run reports it.
+type failure struct{ text string }
+
+func (w *World) failf(format string, args ...any) {
+	panic(failure{fmt.Sprintf(format, args...)})
+}
+
+// report is what a person needs to understand a failure.
+func (w *World) report(text string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d, after %v of virtual time: %s\n", w.seed, w.now.Sub(birth).Round(time.Millisecond), text)
+	fmt.Fprintf(&b, "faults:\n  %s\n", strings.Join(w.log.faults, "\n  "))
+	last := w.log.last[max(0, len(w.log.last)-remembered):]
+	fmt.Fprintf(&b, "last happenings:\n  %s\n", strings.Join(last, "\n  "))
+	return b.String()
+}

@@ -1,0 +1,203 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/membership"
+)
+
+// A node is one incarnation: a process with the membership core in it.
+type node struct {
+	id          member.ID
+	place       int
+	core        *membership.Core
+	view        *member.View
+	wake        time.Time // the planned one; zero for none
+	restless    int       // steps in a row that asked for the next one at once
+	pausedUntil time.Time
+	quarantined map[member.ID]bool
+	removed     map[member.ID]bool // members that this node has seen go
+	end         string             // why it does not run any more; empty while it does
+}
+
+func (n *node) running() bool { return n.end == "" }
+
+// isMember tells whether the node runs and is in its own view.
+func (n *node) isMember() bool {
+	_, ok := n.view.SelfMember()
+	return n.running() && ok
+}
+
+// placeAddress is where nodes are started, one after the other.
+func placeAddress(place int) member.Address {
+	return member.Address{Host: fmt.Sprintf("n%03d", place), Port: 25520}
+}
+
+// Start adds so many nodes at new places, a few milliseconds apart. The first
+// of a world founds the cluster, the others join.
+func (w *World) Start(count int) {
+	for range count {
+		w.add()
+		w.Run(time.Duration(w.rand.IntN(20)) * time.Millisecond)
+	}
+}
+
+// add starts a node at a new place.
+func (w *World) add() {
+	place := len(w.nodes)
+	w.nodes = append(w.nodes, nil)
+	w.places[placeAddress(place)] = place
+	w.boot(place, place == 0)
+}
+
+// boot starts a new incarnation at a place, instead of the one that was there.
+func (w *World) boot(place int, founds bool) {
+	n := &node{
+		id:          member.ID{Address: placeAddress(place), UID: w.rand.Int64N(1<<40) + 1},
+		place:       place,
+		quarantined: map[member.ID]bool{},
+		removed:     map[member.ID]bool{},
+	}
+	n.core = membership.New(membership.Config{
+		Gossip: gossip.Config{
+			Self:    n.id,
+			Cluster: "sim",
+			Rand:    rand.New(rand.NewPCG(w.seed, uint64(n.id.UID))),
+		},
+		Downing: w.Downing(place),
+	})
+	n.view = n.core.Machine().View()
+	w.nodes[place] = n
+	w.notef("%s starts", n.id)
+	w.step(n, gossip.JoinSeeds{Seeds: w.seeds(place, founds)})
+}
+
+// seeds are other places, the next ones first. A node that does not found is
+// never the first of its seeds, so that it does not become a second cluster,
+// however long it is alone.
+func (w *World) seeds(place int, founds bool) []member.Address {
+	if founds {
+		return []member.Address{placeAddress(place)}
+	}
+	var addresses []member.Address
+	for i := range min(10, len(w.nodes)-1) {
+		addresses = append(addresses, placeAddress((place+1+i)%len(w.nodes)))
+	}
+	return addresses
+}
+
+// at is the running node at an address, or nil.
+func (w *World) at(a member.Address) *node {
+	place, ok := w.places[a]
+	if !ok || w.nodes[place] == nil || !w.nodes[place].running() {
+		return nil
+	}
+	return w.nodes[place]
+}
+
+// woken steps a node whose time has come.
+func (w *World) woken(n *node) {
+	if !n.running() || !n.wake.Equal(w.now) {
+		return // it ended, or has planned anew
+	}
+	if n.pausedUntil.After(w.now) {
+		w.plan(n, n.pausedUntil)
+		return
+	}
+	n.wake = time.Time{}
+	w.trace('t', n.id, n.id, nil)
+	w.step(n, gossip.Tick{})
+}
+
+func (w *World) plan(n *node, at time.Time) {
+	if at.Equal(n.wake) {
+		return
+	}
+	n.wake = at
+	if !at.IsZero() {
+		w.queue.push(event{at: at, wakes: n})
+	}
+}
+
+// order steps a node with what does not come by the network, once it is not
+// paused.
+func (w *World) order(n *node, in gossip.Input) {
+	if n.pausedUntil.After(w.now) {
+		w.after(n.pausedUntil.Sub(w.now), func() { w.order(n, in) })
+		return
+	}
+	w.step(n, in)
+}
+
+// step feeds a node one input, does what it wants done, and checks what it sees.
+func (w *World) step(n *node, in gossip.Input) {
+	if !n.running() {
+		return
+	}
+	w.stats.Steps++
+	out := n.core.Step(w.now, in)
+	for _, p := range out.Send {
+		w.post(n, p)
+	}
+	for _, e := range out.Events {
+		w.noteEvent(n, e)
+	}
+	if out.Decision != nil {
+		w.notef("%s decides: %s", n.id, out.Decision.Describe())
+	}
+	for _, id := range out.Quarantine {
+		n.quarantined[id] = true
+	}
+	if out.StartExiting {
+		w.after(time.Duration(w.rand.IntN(2000))*time.Millisecond, func() { w.order(n, gossip.ExitDone{}) })
+	}
+	if out.Stop != nil {
+		w.notef("%s stops: %s: %s", n.id, out.Stop.Reason, out.Stop.Text)
+		n.end = out.Stop.Reason.String()
+	}
+	if out.View != nil {
+		old := n.view
+		n.view = out.View
+		w.checkView(n, old)
+	}
+	if n.running() {
+		w.planNext(n, out.Wake)
+	}
+}
+
+// planNext plans when a node steps next. One that is never content is a fault.
+func (w *World) planNext(n *node, at time.Time) {
+	if at.IsZero() || at.After(w.now) {
+		n.restless = 0
+		w.plan(n, at)
+		return
+	}
+	if n.restless++; n.restless > 1000 {
+		w.failf("%s asks again and again to be woken at once", n.id)
+	}
+	w.plan(n, w.now.Add(time.Microsecond))
+}
+
+// post sends a message of a node.
+func (w *World) post(n *node, p gossip.Packet) {
+	msg := p.Msg
+	if w.Tamper != nil {
+		if msg = w.Tamper(n.id, p.To, msg); msg == nil {
+			return
+		}
+	}
+	if n.quarantined[p.To] {
+		return
+	}
+	w.checkVersion(n, msg)
+	data, err := w.codec.Encode(msg)
+	if err != nil {
+		w.failf("%s to %s: %v", n.id, p.To, err)
+	}
+	w.stats.Messages++
+	w.send(&packet{from: n.id, to: p.To, data: data})
+}

@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-go/troupe/sbr"
+)
+
+var (
+	seedFlag  = flag.Uint64("seed", 0, "run this seed only, and tell the story")
+	seedsFlag = flag.Int("seeds", 0, "how many seeds each test runs, instead of a few")
+)
+
+// seeds are the first n, or what the flags want.
+func seeds(n int) []uint64 {
+	switch {
+	case *seedFlag > 0:
+		return []uint64{*seedFlag}
+	case *seedsFlag > 0:
+		return Seeds(*seedsFlag)
+	}
+	return Seeds(n)
+}
+
+// run is Run with a line about how much that was.
+func run(t *testing.T, seeds []uint64, script func(*World)) {
+	t.Helper()
+	start := time.Now()
+	sum := Run(t, seeds, script)
+	took := time.Since(start)
+	t.Logf("%d seeds (%.0f a second): %d faults, %d steps (%.0f a second), %d messages, %v of virtual time (%.0f:1)",
+		len(seeds), float64(len(seeds))/took.Seconds(), sum.Faults, sum.Steps, float64(sum.Steps)/took.Seconds(),
+		sum.Messages, sum.Virtual.Round(time.Second), sum.Virtual.Seconds()/took.Seconds())
+}
+
+func settings(s sbr.Settings) func(int) sbr.Settings {
+	return func(int) sbr.Settings { return s }
+}
+
+// storm is the usual script: a cluster of 3 to 7 forms, anything fails for a
+// minute, the world heals.
+func storm(w *World) {
+	w.Start(3 + w.rand.IntN(5))
+	w.Eventually(time.Minute, Converged)
+	w.Storm(time.Minute)
+	w.Heal()
+	w.Eventually(2*time.Minute, Converged)
+}
+
+func TestStorm(t *testing.T) { run(t, seeds(200), storm) }
+
+// A storm over a cluster that is still forming.
+func TestStormWhileForming(t *testing.T) {
+	run(t, seeds(50), func(w *World) {
+		w.Start(3 + w.rand.IntN(5))
+		w.Storm(30 * time.Second)
+		w.Heal()
+		w.Eventually(2*time.Minute, Converged)
+	})
+}
+
+func TestStormWithOtherStrategies(t *testing.T) {
+	for _, strategy := range []sbr.Strategy{sbr.StaticQuorum{Size: 4}, sbr.KeepOldest{DownIfAlone: true}, sbr.DownAll{}} {
+		t.Run(strategy.Name(), func(t *testing.T) {
+			run(t, seeds(30), func(w *World) {
+				w.Downing = settings(sbr.Settings{Strategy: strategy})
+				storm(w)
+			})
+		})
+	}
+}
+
+func TestHundredNodes(t *testing.T) {
+	run(t, seeds(1), func(w *World) {
+		w.Start(100)
+		w.Eventually(2*time.Minute, Converged)
+		w.SetWeather(Weather{Drop: 0.1, Duplicate: 0.2, Delay: 30 * time.Millisecond, Tail: 0.01})
+		w.Run(20 * time.Second)
+		w.Partition(time.Minute, span(0, 60), span(60, 100))
+		w.Run(time.Minute)
+		w.Heal()
+		w.Eventually(2*time.Minute, Converged)
+		if n := len(w.members()); n != 60 {
+			w.failf("%d nodes are left, want the 60 of the larger side", n)
+		}
+	})
+}
+
+// span are the places from low to high-1.
+func span(low, high int) []int {
+	var places []int
+	for i := low; i < high; i++ {
+		places = append(places, i)
+	}
+	return places
+}
+
+// members are the places of the nodes that run as members.
+func (w *World) members() []int {
+	var places []int
+	for _, n := range w.nodes {
+		if n.isMember() {
+			places = append(places, n.place)
+		}
+	}
+	return places
+}
+
+func TestPartitionLeavesOneSide(t *testing.T) {
+	tests := []struct {
+		strategy sbr.Strategy
+		sides    [][]int
+		want     []int // who is left
+	}{
+		{sbr.KeepMajority{}, [][]int{{0, 1}, {2, 3, 4}}, []int{2, 3, 4}},
+		{sbr.KeepMajority{}, [][]int{{1, 2}, {0, 3}}, []int{0, 3}},
+		{sbr.KeepMajority{}, [][]int{{0, 1}, {2, 3}, {4}}, nil},
+		{sbr.StaticQuorum{Size: 3}, [][]int{{0, 1}, {2, 3, 4}}, []int{2, 3, 4}},
+		{sbr.StaticQuorum{Size: 3}, [][]int{{0, 1}, {2, 3}}, nil},
+		{sbr.KeepOldest{}, [][]int{{0, 1}, {2, 3, 4}}, []int{0, 1}},
+		{sbr.KeepOldest{DownIfAlone: true}, [][]int{{0}, {1, 2}}, []int{1, 2}},
+		{sbr.DownAll{}, [][]int{{0}, {1, 2}}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%s %v", tt.strategy.Name(), tt.sides), func(t *testing.T) {
+			run(t, seeds(5), func(w *World) {
+				w.Downing = settings(sbr.Settings{Strategy: tt.strategy})
+				w.Start(len(slices.Concat(tt.sides...)))
+				w.Eventually(time.Minute, Converged)
+				w.Partition(time.Hour, tt.sides...)
+				w.Run(time.Minute)
+				if got := w.members(); !slices.Equal(got, tt.want) {
+					w.failf("%v are left, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Weather and pauses that the settings claim to tolerate cost nobody its place.
+func TestToleratedFaultsDownNobody(t *testing.T) {
+	run(t, seeds(20), func(w *World) {
+		const size = 5
+		w.Start(size)
+		w.Eventually(time.Minute, Converged)
+		w.SetWeather(Weather{Drop: 0.05, Duplicate: 0.1, Delay: 20 * time.Millisecond})
+		for range 10 {
+			w.Run(w.between(5*time.Second, 30*time.Second))
+			n, _ := w.some()
+			n.pausedUntil = w.now.Add(w.between(100*time.Millisecond, 2500*time.Millisecond))
+		}
+		if got := len(w.members()); got != size {
+			w.failf("only %d of %d are left", got, size)
+		}
+	})
+}
+
+func TestSeedsAreReproducible(t *testing.T) {
+	trace := func(seed uint64) uint64 { return Run(t, []uint64{seed}, storm).Trace }
+	for _, seed := range Seeds(5) {
+		if first, second := trace(seed), trace(seed); first != second {
+			t.Errorf("seed %d: trace %x, then %x", seed, first, second)
+		}
+	}
+	if trace(1) == trace(2) {
+		t.Error("seeds 1 and 2 play the same")
+	}
+}
+
+func TestFailureTellsTheStory(t *testing.T) {
+	codec, err := CBOR()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := play(newWorld(7, codec), func(w *World) {
+		w.Start(3)
+		w.Run(10 * time.Second)
+		w.Partition(time.Minute, []int{0}, []int{1, 2})
+		w.faultf("partition of one")
+		w.Run(30 * time.Second)
+		w.failf("planted")
+	})
+	for _, want := range []string{"seed 7", "planted", "partition of one", "unreachable", "decides", "downs: n000"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report lacks %q:\n%s", want, report)
+		}
+	}
+}
