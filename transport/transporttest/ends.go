@@ -177,7 +177,8 @@ func payloadIsOnlyLent(t *testing.T, tr transport.Transport) {
 	copy(payload, "used again by the sender")
 	<-got
 	send(t, a, b.Self(), transport.User, number(8))
-	<-got // Receive of the first has returned
+	<-got
+	Kill(t, b) // every Receive has returned
 	if bytes.Equal(kept[0], number(7)) {
 		t.Error("a payload kept after Receive is unchanged, want it poisoned")
 	}

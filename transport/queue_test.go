@@ -1,0 +1,161 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func newQueue(limit int) *queue {
+	return &queue{segments: new(segments), limit: limit, patience: time.Second}
+}
+
+// drain takes everything and returns the payloads.
+func drain(t *testing.T, q *queue) (payloads []string) {
+	t.Helper()
+	for s := q.take(nil); s != nil; s = q.take(nil) {
+		frames, _, _ := scan(bytes.NewReader(s.buf), maxFrame)
+		if len(frames) != s.frames {
+			t.Errorf("segment with %d frames says %d", len(frames), s.frames)
+		}
+		for _, f := range frames {
+			payloads = append(payloads, string(f))
+		}
+		q.release(s)
+	}
+	return payloads
+}
+
+func TestQueueKeepsOrder(t *testing.T) {
+	q := newQueue(1 << 20)
+	var want []string
+	for i := range 10_000 {
+		payload := fmt.Sprint("frame ", i)
+		want = append(want, payload)
+		if _, _, err := q.push([]byte(payload)); err != nil {
+			t.Fatalf("push %d: %v", i, err)
+		}
+	}
+	got := drain(t, q)
+	if len(got) != len(want) {
+		t.Fatalf("got %d frames, want %d", len(got), len(want))
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("frame %d: got %q, want %q", i, got[i], want[i])
+		}
+	}
+	if q.bytes() != 0 {
+		t.Errorf("%d bytes in an empty queue", q.bytes())
+	}
+}
+
+func TestQueueBoundsWhatWaitsAndWhatIsWritten(t *testing.T) {
+	q := newQueue(100)
+	push := func(n int) error { _, _, err := q.push(make([]byte, n)); return err }
+	if err := push(56); err != nil {
+		t.Fatalf("push 56: %v", err)
+	}
+	s := q.take(nil)
+	if err := push(37); !errors.Is(err, ErrFull) {
+		t.Errorf("push 37 with 60 bytes being written: %v, want %v", err, ErrFull)
+	}
+	if err := push(36); err != nil {
+		t.Errorf("push 36 with 60 bytes being written: %v", err)
+	}
+	q.release(s)
+	if err := push(56); err != nil {
+		t.Errorf("push 56 after they were written: %v", err)
+	}
+}
+
+func TestQueueGivesLargeFramesTheirOwnSegment(t *testing.T) {
+	q := newQueue(1 << 20)
+	for _, size := range []int{10, segmentBytes, segmentBytes + 1, 10} {
+		if _, _, err := q.push(make([]byte, size)); err != nil {
+			t.Fatalf("push %d: %v", size, err)
+		}
+	}
+	var jumbo []bool
+	for s := q.take(nil); s != nil; s = q.take(nil) {
+		jumbo = append(jumbo, s.jumbo())
+		if s.jumbo() && s.frames != 1 {
+			t.Errorf("jumbo segment with %d frames", s.frames)
+		}
+		q.release(s)
+	}
+	if got, want := fmt.Sprint(jumbo), fmt.Sprint([]bool{false, false, true, false}); got != want {
+		t.Errorf("jumbo segments: got %s, want %s", got, want)
+	}
+}
+
+func TestQueueWakesWhoeverFoundNothing(t *testing.T) {
+	q := newQueue(1 << 20)
+	wake := make(chan struct{}, 1)
+	if s := q.take(wake); s != nil {
+		t.Fatalf("take of an empty queue: %v", s)
+	}
+	if got, _, _ := q.push(nil); got != wake {
+		t.Error("first push: not the channel of the one that waits")
+	}
+	if got, _, _ := q.push(nil); got != nil {
+		t.Error("second push: somebody to wake, want nobody")
+	}
+}
+
+func TestQueueExpiresByAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1 << 20) // patience of one second
+		for range 10 {
+			if _, _, err := q.push([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+		if n := q.expire(time.Now().Add(-3 * time.Second)); n != 4 {
+			t.Errorf("older than 3 of 5 seconds at 2 frames a second: dropped %d, want 4", n)
+		}
+		if n := q.clear(); n != 6 {
+			t.Errorf("the rest: dropped %d, want 6", n)
+		}
+		if q.bytes() != 0 {
+			t.Errorf("%d bytes left", q.bytes())
+		}
+	})
+}
+
+func TestQueueEnds(t *testing.T) {
+	q := newQueue(1 << 20)
+	if !q.end() {
+		t.Error("end of an empty queue: not empty")
+	}
+	if _, _, err := q.push(nil); !errors.Is(err, errEnded) {
+		t.Errorf("push after end: %v, want %v", err, errEnded)
+	}
+	q.reopen()
+	if _, _, err := q.push(nil); err != nil {
+		t.Errorf("push after reopen: %v", err)
+	}
+	if q.end() {
+		t.Error("end of a queue with a frame: empty")
+	}
+}
+
+func TestPushDoesNotAllocate(t *testing.T) {
+	q := newQueue(1 << 20)
+	payload := make([]byte, 100)
+	allocs := testing.AllocsPerRun(1000, func() {
+		for range 100 {
+			if _, _, err := q.push(payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q.release(q.take(nil))
+	})
+	if allocs != 0 { // a whole number: an emptied pool now and then is no matter
+		t.Errorf("100 pushes and a take: %v allocations, want none", allocs)
+	}
+}
