@@ -28,15 +28,15 @@ func (c Clock) find(node member.ID) (int, bool) {
 
 // Compare tells how c relates to o.
 func (c Clock) Compare(o Clock) Order {
-	var less, more bool
-	walk(c, o, func(_ member.ID, n, m uint64) bool {
-		less = less || n < m
-		more = more || n > m
-		return !less || !more
-	})
+	less, more := false, false
+	for l, r := range pairs(c, o, nodeOfCount) {
+		less = less || l == nil || r != nil && l.N < r.N
+		more = more || r == nil || l != nil && l.N > r.N
+		if less && more {
+			return Concurrent
+		}
+	}
 	switch {
-	case less && more:
-		return Concurrent
 	case less:
 		return Before
 	case more:
@@ -49,38 +49,13 @@ func (c Clock) Compare(o Clock) Order {
 // Merge takes the larger count of each node.
 func (c Clock) Merge(o Clock) Clock {
 	merged := make(Clock, 0, max(len(c), len(o)))
-	walk(c, o, func(node member.ID, n, m uint64) bool {
-		merged = append(merged, Count{node, max(n, m)})
-		return true
-	})
-	return merged
-}
-
-// walk visits the nodes of both clocks in order with their counts in each,
-// until visit says no.
-func walk(c, o Clock, visit func(node member.ID, n, m uint64) bool) {
-	for more := true; more && (len(c) > 0 || len(o) > 0); {
-		order := 0
-		switch {
-		case len(c) == 0:
-			order = 1
-		case len(o) == 0:
-			order = -1
-		default:
-			order = c[0].Node.Compare(o[0].Node)
+	for l, r := range pairs(c, o, nodeOfCount) {
+		if l == nil || r != nil && r.N > l.N {
+			l = r
 		}
-		switch {
-		case order < 0:
-			more = visit(c[0].Node, c[0].N, 0)
-			c = c[1:]
-		case order > 0:
-			more = visit(o[0].Node, 0, o[0].N)
-			o = o[1:]
-		default:
-			more = visit(c[0].Node, c[0].N, o[0].N)
-			c, o = c[1:], o[1:]
-		}
+		merged = append(merged, *l)
 	}
+	return merged
 }
 
 // Increment counts one more change by the node.

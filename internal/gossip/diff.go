@@ -66,31 +66,16 @@ func (s Summary) Diff(old Summary) []Event {
 // incarnation is gone before its successor appears.
 func (s Summary) memberEvents(old Summary) []Event {
 	var removed, changed []Event
-	left, right := old.Members, s.Members
-	for len(left) > 0 || len(right) > 0 {
-		order := 0
+	for was, is := range pairs(old.Members, s.Members, nodeOfMember) {
 		switch {
-		case len(left) == 0:
-			order = 1
-		case len(right) == 0:
-			order = -1
-		default:
-			order = left[0].ID.Compare(right[0].ID)
-		}
-		switch {
-		case order < 0:
-			gone := left[0]
+		case is == nil:
+			gone := *was
 			gone.Status = member.Removed
-			removed = append(removed, MemberRemoved{gone, left[0].Status})
-			left = left[1:]
-		case order > 0:
-			changed = append(changed, MemberChanged{Member: right[0]})
-			right = right[1:]
-		default:
-			if was, is := left[0], right[0]; was.Status != is.Status || was.UpNumber != is.UpNumber {
-				changed = append(changed, MemberChanged{is, was.Status})
-			}
-			left, right = left[1:], right[1:]
+			removed = append(removed, MemberRemoved{gone, was.Status})
+		case was == nil:
+			changed = append(changed, MemberChanged{Member: *is})
+		case was.Status != is.Status, was.UpNumber != is.UpNumber:
+			changed = append(changed, MemberChanged{*is, was.Status})
 		}
 	}
 	return append(removed, changed...)

@@ -95,16 +95,16 @@ type Reason uint8
 // The reasons. Those before WrongCluster are part of a cluster's usual life after
 // restarts and partitions and make no [Ignored] event.
 const (
-	NotMember    Reason = iota // self is none, so the message has no meaning here
-	Stranger                   // the sender is no member
-	SenderBad                  // self holds the sender for unreachable
-	OtherSelf                  // meant for an earlier incarnation of this address
-	WithoutSelf                // a state in which self does not occur
-	Late                       // gossip that waited too long, or an answer to nothing
-	Departing                  // self is on its way out and takes nobody in
-	WasRemoved                 // the sender was removed from this cluster
-	WrongCluster               // the sender belongs to a cluster of another name
-	Malformed                  // not what a correct node would send
+	NotMember         Reason = iota // self is none, so the message has no meaning here
+	Stranger                        // the sender is no member
+	SenderUnreachable               // self holds the sender for unreachable
+	OtherSelf                       // meant for an earlier incarnation of this address
+	WithoutSelf                     // a state in which self does not occur
+	Late                            // gossip that waited too long, or an answer to nothing
+	Departing                       // self is on its way out and takes nobody in
+	WasRemoved                      // the sender was removed from this cluster
+	WrongCluster                    // the sender belongs to a cluster of another name
+	Malformed                       // not what a correct node would send
 	reasonCount
 )
 

@@ -6,6 +6,74 @@ import (
 	"github.com/troupe-go/troupe/internal/member"
 )
 
+// Reconcile is [State.Merge] as a member does it: what both sides know of nodes
+// on their way out is brought in line before and after.
+//
+// A node that the merge drops without a tombstone, because only one side knew
+// it and knew it to be on its way out, gets one now: a third side may not know
+// the half of it and would bring it back.
+//
+// If the merge has lost the count of a removed node, the result may have the
+// clock of one of the two and yet more in it. Then it is made a new version by
+// self, since nodes with the same clock take each other's word for having the
+// same state. Otherwise a merge is no new version, or two nodes could go on
+// merging for ever.
+func Reconcile(local, remote *State, self member.ID, now int64) *State {
+	l, r := local.forgetCounts(remote), remote.forgetCounts(local)
+	merged := l.Merge(r)
+	for _, side := range []*State{local, remote} {
+		for _, m := range side.Members {
+			if !merged.Has(m.ID) && !merged.tombstoned(m.ID) {
+				merged.Tombstones = bury(merged.Tombstones, m.ID, now)
+			}
+		}
+	}
+	merged.Version = slices.DeleteFunc(merged.Version, func(c Count) bool { return !merged.Has(c.Node) })
+	for _, side := range []*State{local, remote} {
+		if merged.Version.Compare(side.Version) == Same && !merged.sameContent(side) {
+			return merged.changedBy(self)
+		}
+	}
+	return merged
+}
+
+// forgetCounts drops the counts of members that are on their way out and that
+// the other side does not know: it has removed them.
+func (s *State) forgetCounts(o *State) *State {
+	c := s
+	for _, m := range s.Members {
+		if going(m.Status) && !o.Has(m.ID) {
+			c = c.copy()
+			c.Version = c.Version.Prune(m.ID)
+		}
+	}
+	return c
+}
+
+// sameContent tells whether two states are the same but for who has seen them,
+// and when tombstones were set.
+func (s *State) sameContent(o *State) bool {
+	return slices.EqualFunc(s.Members, o.Members, func(a, b member.Member) bool {
+		return a.ID == b.ID && a.Status == b.Status && a.UpNumber == b.UpNumber
+	}) && s.Table.equal(o.Table) && slices.EqualFunc(s.Tombstones, o.Tombstones, func(a, b Tombstone) bool {
+		return a.Node == b.Node
+	})
+}
+
+// contradicts tells whether taking over o in place of s would turn a member
+// back in its life or bring a removed one back. A correct newer state never
+// does.
+func (s *State) contradicts(o *State) bool {
+	for l, r := range pairs(s.Members, o.Members, nodeOfMember) {
+		switch {
+		case r == nil:
+		case l == nil && s.tombstoned(r.ID), l != nil && progress[r.Status] < progress[l.Status]:
+			return true
+		}
+	}
+	return false
+}
+
 // Merge joins two concurrent states. It is commutative but for the removal
 // times of tombstones, so nodes that merge the same two states agree without
 // another word. Nobody has seen the result.
@@ -19,12 +87,12 @@ func (s *State) Merge(o *State) *State {
 }
 
 func mergeTombstones(left, right []Tombstone) []Tombstone {
-	if len(left) == 0 {
-		return right
-	}
-	merged := left
-	for _, t := range right {
-		merged = bury(merged, t.Node, t.Removed)
+	var merged []Tombstone
+	for l, r := range pairs(left, right, nodeOfTombstone) {
+		if r == nil {
+			r = l
+		}
+		merged = append(merged, *r)
 	}
 	return merged
 }
@@ -34,30 +102,17 @@ func mergeTombstones(left, right []Tombstone) []Tombstone {
 // out, so that the other side must have removed it already.
 func mergeMembers(left, right []member.Member, tombstoned func(member.ID) bool) []member.Member {
 	merged := make([]member.Member, 0, max(len(left), len(right)))
-	alone := func(m member.Member) {
-		if !going(m.Status) && !tombstoned(m.ID) {
-			merged = append(merged, m)
+	for l, r := range pairs(left, right, nodeOfMember) {
+		if l != nil && r != nil {
+			merged = append(merged, furtherOn(*l, *r))
+			continue
 		}
-	}
-	for len(left) > 0 && len(right) > 0 {
-		order := left[0].ID.Compare(right[0].ID)
-		switch {
-		case order < 0:
-			alone(left[0])
-			left = left[1:]
-		case order > 0:
-			alone(right[0])
-			right = right[1:]
-		default:
-			merged = append(merged, furtherOn(left[0], right[0]))
-			left, right = left[1:], right[1:]
+		if l == nil {
+			l = r
 		}
-	}
-	for _, m := range left {
-		alone(m)
-	}
-	for _, m := range right {
-		alone(m)
+		if !going(l.Status) && !tombstoned(l.ID) {
+			merged = append(merged, *l)
+		}
 	}
 	return merged
 }

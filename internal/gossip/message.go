@@ -15,13 +15,15 @@ type (
 		Config  map[string]string `cbor:"2,keyasint,omitempty"` // the joiner's values that have to agree
 	}
 
-	// InitJoinAck says yes to an [InitJoin]. A member also sends it unasked,
-	// unchecked, to a configured seed that is not in its cluster, so that a
-	// restarted seed finds the cluster that lives on without it.
+	// InitJoinAck says yes to an [InitJoin]. As an invitation it is sent
+	// unasked, unchecked, to a configured seed that is not in the cluster, so
+	// that a restarted seed finds the cluster that lives on without it.
 	InitJoinAck struct {
 		Cluster string            `cbor:"1,keyasint"`
 		Check   Check             `cbor:"2,keyasint"`
 		Config  map[string]string `cbor:"3,keyasint,omitempty"` // the member's values of the same keys
+
+		Invitation bool `cbor:"4,keyasint,omitempty"`
 	}
 
 	// InitJoinNack says that the seed is no member, or is about to be none.

@@ -37,6 +37,16 @@ type record struct {
 	version uint64 // of the row when this was said
 }
 
+var reachabilityNames = [...]string{Reachable: "Reachable", Unreachable: "Unreachable", Terminated: "Terminated"}
+
+// String names the value.
+func (r Reachability) String() string {
+	if int(r) < len(reachabilityNames) {
+		return reachabilityNames[r]
+	}
+	return "Unknown"
+}
+
 func (t Table) find(observer member.ID) (int, bool) {
 	return slices.BinarySearchFunc(t.rows, observer, func(r row, id member.ID) int { return r.observer.Compare(id) })
 }
@@ -161,27 +171,11 @@ func (t Table) Merge(o Table, allowed func(member.ID) bool) Table {
 		}
 		merged = append(merged, r)
 	}
-	a, b := t.rows, o.rows
-	for len(a) > 0 && len(b) > 0 {
-		order := a[0].observer.Compare(b[0].observer)
-		switch {
-		case order < 0:
-			take(a[0])
-			a = a[1:]
-		case order > 0:
-			take(b[0])
-			b = b[1:]
-		default:
-			if a[0].version > b[0].version {
-				take(a[0])
-			} else {
-				take(b[0])
-			}
-			a, b = a[1:], b[1:]
+	for l, r := range pairs(t.rows, o.rows, nodeOfRow) {
+		if l == nil || r != nil && r.version >= l.version {
+			l = r
 		}
-	}
-	for _, r := range slices.Concat(a, b) {
-		take(r)
+		take(*l)
 	}
 	return Table{merged}
 }

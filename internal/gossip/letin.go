@@ -1,0 +1,127 @@
+package gossip
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// initJoin answers a joiner's question: is this a member, and would the two
+// agree on the configuration?
+func (m *Machine) initJoin(from member.ID, msg InitJoin) {
+	switch {
+	case m.wrongCluster(from, msg.Cluster):
+	case len(msg.Config) > maxConfig:
+		m.ignore(from, Malformed, "%d values to check", len(msg.Config))
+	case !m.takesIn():
+		m.send(from, InitJoinNack{m.cfg.Cluster})
+	default:
+		m.send(from, m.checked(msg.Config))
+	}
+}
+
+// takesIn tells whether this node is a member that stays.
+func (m *Machine) takesIn() bool { return m.phase == joined && !going(m.self().Status) }
+
+// checked compares a joiner's values with the own ones and gives it the own
+// ones of the same keys, so that both can say what differs.
+func (m *Machine) checked(theirs map[string]string) InitJoinAck {
+	ack := InitJoinAck{Cluster: m.cfg.Cluster}
+	if len(theirs) == 0 {
+		return ack
+	}
+	ack.Check, ack.Config = Compatible, map[string]string{}
+	for key := range theirs {
+		if own, ok := m.cfg.ConfigCheck[key]; ok {
+			ack.Config[key] = own
+		}
+	}
+	if m.differences(theirs) != "" {
+		ack.Check = Incompatible
+	}
+	return ack
+}
+
+// differences names the values that both sides have and do not agree on.
+func (m *Machine) differences(theirs map[string]string) string {
+	var found []string
+	for key, own := range m.cfg.ConfigCheck {
+		if their, ok := theirs[key]; ok && their != own {
+			found = append(found, fmt.Sprintf("%s is %q here and %.255q there", key, own, their))
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found, "; ")
+}
+
+// letIn adds a joiner to the cluster.
+//
+// An earlier incarnation on the same address is dead, for the new one holds its
+// port. It is removed in the same version: to wait for agreement would lock the
+// node out as long as anybody else is unreachable. The tombstone makes the
+// removal stick in states that did not know of it.
+func (m *Machine) letIn(from member.ID, msg Join) {
+	switch err := m.checkJoin(from, msg); {
+	case m.wrongCluster(from, msg.Cluster):
+		return
+	case err != nil:
+		m.ignore(from, Malformed, "join: %v", err)
+		return
+	case m.phase != joined:
+		m.ignore(from, NotMember, "join")
+		return
+	case !m.takesIn(), m.shuttingDown():
+		m.ignore(from, Departing, "join")
+		return
+	case m.state.tombstoned(from):
+		m.ignore(from, WasRemoved, "join")
+		return
+	}
+	if !m.state.Has(from) { // else it has missed the welcome
+		next := m.state
+		for _, old := range m.state.at(from.Address) {
+			next = next.Remove(old.ID, m.now.UnixMilli())
+		}
+		m.change(next.Update(m.newMember(from, msg.Roles, msg.DataCenter, msg.AppVersion)))
+	}
+	m.send(from, Welcome{Cluster: m.cfg.Cluster, To: from, Gossip: m.pack()})
+}
+
+// checkJoin tells whether a join could come from a correct node.
+func (m *Machine) checkJoin(from member.ID, msg Join) error {
+	if msg.Node != from {
+		return fmt.Errorf("%v asks for %v", from, msg.Node)
+	}
+	if from.Address == m.cfg.Self.Address {
+		return fmt.Errorf("%v claims the address of this node: give each its own", from)
+	}
+	if len(msg.Roles) > maxRoles {
+		return fmt.Errorf("%d roles are more than %d", len(msg.Roles), maxRoles)
+	}
+	for _, text := range append([]string{msg.DataCenter, msg.AppVersion}, msg.Roles...) {
+		if len(text) > maxText {
+			return fmt.Errorf("a role, data center or version of %d bytes is longer than %d", len(text), maxText)
+		}
+	}
+	if msg.DataCenter == "" || slices.Contains(msg.Roles, "") {
+		return fmt.Errorf("the data center %q or a role of %q has no name", msg.DataCenter, msg.Roles)
+	}
+	return checkNode(from)
+}
+
+// invite tells seeds that are not in this cluster that it exists. A seed that
+// was restarted asks the other seeds only, and if none of them is a member it
+// would found another cluster. The leader is enough to do that.
+func (m *Machine) invite() {
+	m.timers.set(inviteTimer, m.now.Add(m.cfg.Times.JoinRetry/2))
+	if m.summary().leader != m.cfg.Self || !m.takesIn() {
+		return
+	}
+	for _, a := range m.otherSeeds() {
+		if len(m.state.at(a)) == 0 {
+			m.send(member.ID{Address: a}, InitJoinAck{Cluster: m.cfg.Cluster, Config: m.cfg.ConfigCheck, Invitation: true})
+		}
+	}
+}

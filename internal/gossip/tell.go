@@ -1,0 +1,119 @@
+package gossip
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// tell publishes what has changed in this Step and acts on it: the ring of
+// heartbeats follows the members, and links of removed ones are cut.
+func (m *Machine) tell() {
+	if m.told.State == m.state {
+		return
+	}
+	now := Summarize(m.perspective())
+	events := now.Diff(m.told)
+	m.told, m.view = now, now.View()
+	m.out.View = m.view
+	m.out.Events = events
+	if m.phase != joined {
+		return
+	}
+	for _, e := range events {
+		switch e := e.(type) {
+		case MemberRemoved:
+			m.beats.watch.Remove(e.Member.ID, m.now)
+			m.confirmed = m.confirmed.without(e.Member.ID)
+			m.cut(e)
+		case MemberChanged:
+			if e.Previous == 0 && e.Member.ID != m.cfg.Self && e.Member.DataCenter == m.cfg.DataCenter {
+				m.beats.watch.Add(e.Member.ID, m.now)
+			}
+		case UnreachableMember:
+			m.beats.watch.Mark(e.Member.ID, true, m.now)
+		case ReachableMember:
+			m.beats.watch.Mark(e.Member.ID, false, m.now)
+		}
+	}
+	m.cutReplaced()
+}
+
+// cut has the links of a removed member cut: at once when it was declared dead
+// or has a successor, else after it had the time to say its last words.
+func (m *Machine) cut(e MemberRemoved) {
+	if e.Previous != member.Exiting || len(m.state.at(e.Member.Address)) > 0 {
+		m.out.Quarantine = append(m.out.Quarantine, e.Member.ID)
+		return
+	}
+	m.cutLater = append(m.cutLater, departure{m.now.Add(m.cfg.Times.QuarantineAfter), e.Member.ID})
+	m.timers.set(quarantineTimer, m.cutLater[0].at)
+}
+
+// cutReplaced cuts those at whose address somebody new has shown up.
+func (m *Machine) cutReplaced() {
+	m.cutLater = slices.DeleteFunc(m.cutLater, func(d departure) bool {
+		if len(m.state.at(d.id.Address)) == 0 {
+			return false
+		}
+		m.out.Quarantine = append(m.out.Quarantine, d.id)
+		return true
+	})
+}
+
+func (m *Machine) cutDeparted() {
+	for len(m.cutLater) > 0 && !m.cutLater[0].at.After(m.now) {
+		m.out.Quarantine = append(m.out.Quarantine, m.cutLater[0].id)
+		m.cutLater = m.cutLater[1:]
+	}
+	if len(m.cutLater) > 0 {
+		m.timers.set(quarantineTimer, m.cutLater[0].at)
+	}
+}
+
+// check panics when this Step broke what the package promises. Input cannot
+// cause that: it was checked when it came in.
+func (m *Machine) check(before *State) {
+	s := m.state
+	if s == before {
+		return
+	}
+	broken := ""
+	claim := func(holds bool, what string) {
+		if !holds {
+			broken = cmp.Or(broken, what)
+		}
+	}
+	for was, is := range pairs(before.Members, s.Members, nodeOfMember) {
+		switch {
+		case is == nil:
+		case was == nil:
+			claim(!before.tombstoned(is.ID), "a removed member is back")
+		default:
+			claim(progress[is.Status] >= progress[was.Status], "a status went back")
+		}
+	}
+	claim(len(s.Members) == 0 || s.Has(m.cfg.Self), "self is no member")
+	subset(s, s.Seen, func(id *member.ID) *member.ID { return id }, func() { claim(false, "a stranger has seen it") })
+	subset(s, s.Version, nodeOfCount, func() { claim(false, "the clock counts a stranger") })
+	subset(s, s.Table.rows, nodeOfRow, func() { claim(false, "a stranger observes") })
+	if broken != "" {
+		panic("gossip: " + broken + "\n" + m.Describe())
+	}
+}
+
+// subset calls otherwise when a sorted list has a node that is no member.
+func subset[T any](s *State, list []T, node func(*T) *member.ID, otherwise func()) {
+	members := s.Members
+	for i := range list {
+		id := *node(&list[i])
+		for len(members) > 0 && members[0].ID.Compare(id) < 0 {
+			members = members[1:]
+		}
+		if len(members) == 0 || members[0].ID != id {
+			otherwise()
+			return
+		}
+	}
+}
