@@ -9,6 +9,8 @@ import (
 // Reconcile is [State.Merge] as a member does it: what both sides know of nodes
 // on their way out is brought in line before and after.
 //
+// A member stays as far in its life as either side has it, so Down is final.
+//
 // A node that the merge drops without a tombstone, because only one side knew
 // it and knew it to be on its way out, gets one now: a third side may not know
 // the half of it and would bring it back.
@@ -21,6 +23,8 @@ import (
 func Reconcile(local, remote *State, self member.ID, now int64) *State {
 	l, r := local.forgetCounts(remote), remote.forgetCounts(local)
 	merged := l.Merge(r)
+	merged.notBack(local)
+	merged.notBack(remote)
 	for _, side := range []*State{local, remote} {
 		for _, m := range side.Members {
 			if !merged.Has(m.ID) && !merged.tombstoned(m.ID) {
@@ -35,6 +39,16 @@ func Reconcile(local, remote *State, self member.ID, now int64) *State {
 		}
 	}
 	return merged
+}
+
+// notBack takes over the members of a side that are further in their lives there.
+// The receiver is new and not shared yet.
+func (s *State) notBack(side *State) {
+	for is, was := range pairs(s.Members, side.Members, nodeOfMember) {
+		if is != nil && was != nil && life[was.Status] > life[is.Status] {
+			*is = *was
+		}
+	}
 }
 
 // forgetCounts drops the counts of members that are on their way out and that
@@ -67,7 +81,7 @@ func (s *State) contradicts(o *State) bool {
 	for l, r := range pairs(s.Members, o.Members, nodeOfMember) {
 		switch {
 		case r == nil:
-		case l == nil && s.tombstoned(r.ID), l != nil && progress[r.Status] < progress[l.Status]:
+		case l == nil && s.tombstoned(r.ID), l != nil && life[r.Status] < life[l.Status]:
 			return true
 		}
 	}

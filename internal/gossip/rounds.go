@@ -201,17 +201,15 @@ func (m *Machine) gossipEnvelope(in Received, msg GossipEnvelope) {
 // takeIn brings the own state and another member's together.
 func (m *Machine) takeIn(from member.ID, remote *State) {
 	next, answer := m.state, !remote.SeenBy(m.cfg.Self) && !m.handingOver(m.state)
-	switch remote.Version.Compare(m.state.Version) {
-	case Same:
+	order := remote.Version.Compare(m.state.Version)
+	switch {
+	case order == Same && m.state.sameContent(remote):
 		next = m.state.withSeen(ids(m.state.Seen).union(remote.Seen))
-	case Before:
-		answer = true
-	case After:
+	case order == After && !m.state.contradicts(remote):
 		next = remote
-		if m.state.contradicts(remote) { // no correct node sends that, but we go on from the best of both
-			next, answer = Reconcile(m.state, remote, m.cfg.Self, m.now.UnixMilli()), true
-		}
-	case Concurrent:
+	case order == Before:
+		answer = true
+	default: // concurrent, or nothing that a correct node sends: the best of both, then
 		next, answer = Reconcile(m.state, remote, m.cfg.Self, m.now.UnixMilli()), true
 	}
 	m.state = m.saw(next)

@@ -34,6 +34,14 @@ var progress = [...]uint8{
 	member.Exiting: 6, member.Down: 7, member.ReadyForShutdown: 8, member.Removed: 9,
 }
 
+// life ranks the statuses so that every legal transition goes up. It differs
+// from progress, which is the original's, in a whole-cluster shutdown only:
+// there, ReadyForShutdown wins a merge with Down. See [Reconcile].
+var life = [...]uint8{
+	member.Joining: 1, member.WeaklyUp: 2, member.Up: 3, member.PreparingForShutdown: 4, member.ReadyForShutdown: 5,
+	member.Leaving: 6, member.Exiting: 7, member.Down: 8, member.Removed: 9,
+}
+
 // furtherOn picks the version of one member that a merge keeps: by progress,
 // then the older, then the right one.
 func furtherOn(left, right member.Member) member.Member {

@@ -91,7 +91,7 @@ func (m *Machine) check(before *State) {
 		case was == nil:
 			claim(!before.tombstoned(is.ID), "a removed member is back")
 		default:
-			claim(progress[is.Status] >= progress[was.Status], "a status went back")
+			claim(life[is.Status] >= life[was.Status], "a status went back")
 		}
 	}
 	claim(len(s.Members) == 0 || s.Has(m.cfg.Self), "self is no member")
