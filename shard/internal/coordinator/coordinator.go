@@ -64,7 +64,8 @@ type Input interface{ input() }
 type (
 	// ViewChanged: the membership changed.
 	ViewChanged struct{ View *member.View }
-	// Received: a control message of the protocol came.
+	// Received: a control message of the protocol came. Those that are for a
+	// region are ignored, so that a shell may step both cores with each.
 	Received struct {
 		From member.ID
 		Msg  protocol.Message

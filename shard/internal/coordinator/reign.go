@@ -39,9 +39,13 @@ type party struct {
 	claimGap time.Duration
 }
 
-// crown begins a reign above all terms that were heard of.
+// crown begins a reign above all terms that were heard of. Terms are kept by
+// those who obey them, so a coordinator that dies before anybody has heard it
+// takes its term along; but its successor is younger, and the rank of age is a
+// number that such a term cannot have reached.
 func (c *Core) crown(now time.Time) {
-	c.heard++
+	self, _ := c.view.SelfMember()
+	c.heard = max(c.heard+1, uint64(self.UpNumber))
 	c.claimAt, c.beatAt = time.Time{}, now
 	c.reign = &reign{
 		term: c.heard, since: now,

@@ -50,7 +50,8 @@ type Input interface{ input() }
 type (
 	// ViewChanged: the membership changed.
 	ViewChanged struct{ View *member.View }
-	// Received: a control message of the protocol came.
+	// Received: a control message of the protocol came. Those that are for a
+	// coordinator are ignored, so that a shell may step both cores with each.
 	Received struct {
 		From member.ID
 		Msg  protocol.Message
@@ -104,7 +105,8 @@ func (Emptied) input()     {}
 func (Leave) input()       {}
 func (Tick) input()        {}
 
-// Output is what the shell must do.
+// Output is what the shell must do: first Do, then Send, for a message may tell
+// that an action is done.
 type Output struct {
 	Send   []Packet  // best effort, in order per receiver
 	Do     []Action  // in order
