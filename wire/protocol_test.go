@@ -388,3 +388,68 @@ func TestAskedMessageThatIsToldHereIsRefused(t *testing.T) {
 		t.Errorf("Decode of a told message with a replier = %v; want ErrNotAsked", err)
 	}
 }
+
+// link is the door of an actor on another node, and that node: what is told
+// through it is encoded, decoded there and handled, and the answer comes back
+// encoded too.
+type link struct {
+	protocol *wire.Protocol[Msg]
+	handle   func(Msg)
+	pending  wire.Pending
+}
+
+func (l *link) Describe(string) string { return "link" }
+
+func (l *link) Deliver(_ context.Context, _ string, m Msg) error {
+	data, pending, err := l.protocol.Append(nil, m)
+	if err != nil {
+		return err
+	}
+	l.pending = pending
+	there, err := l.protocol.Decode(data, l)
+	if err != nil {
+		return err
+	}
+	l.handle(there)
+	return nil
+}
+
+func (l *link) Reply(payload []byte) error { l.pending.Resolve(payload); return nil }
+func (l *link) Fail(err error) error {
+	l.pending.Reject(wire.DecodeError(wire.AppendError(nil, err)))
+	return nil
+}
+
+func TestAskOverTheWire(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l := &link{protocol: protocol(t)}
+	ref := actor.NewRef[Msg](l, "there")
+
+	l.handle = func(m Msg) {
+		deadline, ok := l.pending.Deadline()
+		if want, _ := ctx.Deadline(); !ok || !deadline.Equal(want) {
+			t.Errorf("Deadline of the pending ask = %v, %t; want the asker's, %v", deadline, ok, want)
+		}
+		if err := m.(count).Reply.Send(ctx, len(m.(count).Of)); err != nil {
+			t.Errorf("Send = %v", err)
+		}
+	}
+	if n, err := actor.Ask(ctx, ref, count{Of: "four"}); n != 4 || err != nil {
+		t.Errorf("Ask = %d, %v; want 4", n, err)
+	}
+
+	l.handle = func(m Msg) {
+		if err := m.(count).Reply.Fail(ctx, fmt.Errorf("count: %w", errPoor)); err != nil {
+			t.Errorf("Fail = %v", err)
+		}
+	}
+	if _, err := actor.Ask(ctx, ref, count{}); !errors.Is(err, errPoor) || !strings.Contains(err.Error(), "count: ") {
+		t.Errorf("Ask = %v; want the error of the other side", err)
+	}
+
+	l.handle = func(Msg) { l.pending.Resolve([]byte("no reply")) }
+	if _, err := actor.Ask(ctx, ref, count{}); !errors.Is(err, wire.ErrUndecodable) {
+		t.Errorf("Ask whose reply is no reply = %v; want ErrUndecodable", err)
+	}
+}

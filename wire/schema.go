@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// schemaOf describes the entries, in the order of names, and the structs that
-// their fields refer to. It fails if a type cannot travel whole, naming the
+// schemaOf describes the entries in their order, and the structs that their
+// fields refer to. It fails if a type cannot travel whole, naming the
 // field.
 //
 //	tell NAME CODEC
@@ -20,14 +20,14 @@ import (
 //		KEY TYPE
 //	type NAME CODEC
 //		KEY TYPE
-func schemaOf(names []string, entry func(string) Entry) (string, error) {
+func schemaOf(entries []Entry) (string, error) {
 	s := schema{codecs: map[string]*types{}}
 	var b strings.Builder
 	var problems []error
-	for _, name := range names {
-		text, err := s.entry(entry(name))
+	for _, e := range entries {
+		text, err := s.entry(e)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("message %q: %w", name, err))
+			problems = append(problems, fmt.Errorf("message %q: %w", e.name, err))
 		}
 		b.WriteString(text)
 	}

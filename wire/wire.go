@@ -28,10 +28,10 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -105,7 +105,7 @@ func NewProtocol[M any](entries ...Entry) (*Protocol[M], error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("wire: protocol of %v: %w", reflect.TypeFor[M](), errors.Join(problems...))
 	}
-	schema, err := schemaOf(slices.Sorted(maps.Keys(p.byName)), func(name string) Entry { return p.byName[name].Entry })
+	schema, err := schemaOf(slices.SortedFunc(slices.Values(entries), func(a, b Entry) int { return cmp.Compare(a.name, b.name) }))
 	if err != nil {
 		return nil, fmt.Errorf("wire: protocol of %v: %w", reflect.TypeFor[M](), err)
 	}
