@@ -34,20 +34,33 @@ func (e *endpoint) accept() {
 			pause(e.hard, backoff(failures, 5*time.Millisecond, time.Second, 1))
 			continue
 		}
-		select {
-		case e.handshakes <- struct{}{}:
-			e.in.Go(func() { e.welcome(conn) })
-		default:
-			e.count.refused[RefusedBusy].Add(1)
-			conn.Close()
+		if why := e.begin(conn); why != 0 {
+			e.noteRefusal(conn, why, "turned away without an answer")
+			hangUp(conn)
 		}
+	}
+}
+
+// begin starts to answer a connection, or says why not.
+func (e *endpoint) begin(conn net.Conn) Refusal {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.deaf {
+		return RefusedClosing
+	}
+	select {
+	case e.handshakes <- struct{}{}:
+		e.in.Go(func() { e.welcome(conn) })
+		return 0
+	default:
+		return RefusedBusy
 	}
 }
 
 // welcome answers a handshake and, if it accepts, reads frames to the end.
 func (e *endpoint) welcome(conn net.Conn) {
-	defer context.AfterFunc(e.hard, func() { conn.Close() })()
-	defer conn.Close()
+	defer context.AfterFunc(e.hard, func() { hangUp(conn) })()
+	defer hangUp(conn)
 	c, err := e.shake(conn)
 	<-e.handshakes
 	if err != nil {
@@ -58,7 +71,7 @@ func (e *endpoint) welcome(conn net.Conn) {
 	}
 	why, err := c.read()
 	e.remove(c)
-	if why != 0 && e.hard.Err() == nil {
+	if why != 0 {
 		e.noteRefusal(conn, why, err.Error())
 		e.bye(conn, why, err.Error())
 	}
@@ -84,7 +97,7 @@ func (e *endpoint) shake(conn net.Conn) (*inbound, error) {
 	}
 	a := e.answer(why, text)
 	a.version = min(h.highest, highestVersion)
-	_, err = conn.Write(a.append(nil))
+	_, err = conn.Write(a.encode())
 	if err == nil {
 		err = conn.SetDeadline(time.Time{})
 	}
@@ -149,15 +162,18 @@ func (e *endpoint) bye(conn net.Conn, why Refusal, text string) {
 		return
 	}
 	a := e.answer(why, text)
-	if _, err := conn.Write(a.append(nil)); err != nil {
+	if _, err := conn.Write(a.encode()); err != nil {
 		return
 	}
-	io.Copy(io.Discard, conn)
+	_, _ = io.Copy(io.Discard, conn) // to its end, or to the deadline
 }
 
 // noteRefusal counts a refusal and logs it, not too often: a stranger that dials
 // again and again must not fill the log.
 func (e *endpoint) noteRefusal(conn net.Conn, why Refusal, text string) {
+	if e.hard.Err() != nil {
+		return // this side cut it off
+	}
 	e.count.refused[why].Add(1)
 	if why == RefusedClosing || why == RefusedStale {
 		return // part of a usual day

@@ -55,7 +55,7 @@ func (e *endpoint) firstOf(ctx context.Context, to member.Address, greet func(ne
 		cancel()
 		for range running {
 			if r := <-results; r.err == nil {
-				r.conn.Close()
+				hangUp(r.conn)
 			}
 		}
 	}()
@@ -81,7 +81,7 @@ func (e *endpoint) firstOf(ctx context.Context, to member.Address, greet func(ne
 				if r.err = greet(r.conn); r.err == nil {
 					return r.conn, nil
 				}
-				r.conn.Close()
+				hangUp(r.conn)
 			}
 			err = telling(err, r.err)
 			if running == 0 {
@@ -116,11 +116,11 @@ func (e *endpoint) connect(ctx context.Context, place member.Address) (net.Conn,
 
 // greet shakes hands on a connection.
 func (e *endpoint) greet(ctx context.Context, conn net.Conn, h hello) (answer, error) {
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer context.AfterFunc(ctx, func() { hangUp(conn) })()
 	if err := conn.SetDeadline(time.Now().Add(e.cfg.HandshakeTimeout)); err != nil {
 		return answer{}, err
 	}
-	if _, err := conn.Write(h.append(nil)); err != nil {
+	if _, err := conn.Write(h.encode()); err != nil {
 		return answer{}, fmt.Errorf("handshake: %w", err)
 	}
 	a, err := readAnswer(conn)

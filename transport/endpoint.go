@@ -44,8 +44,9 @@ type endpoint struct {
 
 	links atomic.Pointer[map[member.ID]*link] // UID 0: to whoever is at the address
 
-	mu          sync.Mutex // guards the rest, and writing links
-	closing     bool
+	mu          sync.Mutex          // guards the rest, and writing links
+	closing     bool                // nothing new
+	deaf        bool                // and nobody is answered any more
 	draining    map[member.ID]*link // ended by Disconnect, not yet gone
 	quarantined idSet
 	lines       map[lineKey]*line
@@ -112,7 +113,7 @@ func (e *endpoint) send(to member.ID, lane Lane, payload []byte) error {
 	l := (*e.links.Load())[to]
 	for {
 		if l != nil {
-			if err := l.push(lane, payload); err != errEnded {
+			if late, err := l.push(lane, payload); !late {
 				return err
 			}
 		}
@@ -138,9 +139,15 @@ func (e *endpoint) open(to member.ID) (*link, error) {
 	if l := (*e.links.Load())[to]; l != nil {
 		return l, nil
 	}
-	l := newLink(e, to, e.draining[to])
+	if a, err := member.ParseAddress(to.Address.String()); err != nil {
+		return nil, fmt.Errorf("transport: send: %w", err)
+	} else if a != to.Address {
+		return nil, fmt.Errorf("transport: send to %v: the canonical form of this address is %v", to.Address, a)
+	}
+	before := e.draining[to]
+	l := newLink(e, to, before)
 	e.setLinks(func(m map[member.ID]*link) { m[to] = l })
-	e.out.Go(l.run)
+	e.out.Go(func() { l.run(before) })
 	return l, nil
 }
 
@@ -159,7 +166,7 @@ func (e *endpoint) Quarantine(id member.ID) {
 	defer e.mu.Unlock()
 	e.quarantined.add(id)
 	for _, l := range []*link{(*e.links.Load())[id], e.draining[id]} {
-		if l != nil {
+		for ; l != nil; l = l.after {
 			l.cut(ErrQuarantined)
 		}
 	}
@@ -194,6 +201,13 @@ func (e *endpoint) retire(l *link) bool {
 	e.draining[l.to] = l
 	l.finish(nil)
 	return true
+}
+
+// succeeded forgets the link before l, which has ended.
+func (e *endpoint) succeeded(l *link) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l.after = nil
 }
 
 // gone is the last word of a link.
@@ -250,6 +264,7 @@ func (e *endpoint) shut(ctx context.Context) error {
 	}
 
 	e.mu.Lock()
+	e.deaf = true
 	e.endInbound(member.ID{}, RefusedClosing)
 	e.mu.Unlock()
 	inboundEnded := ended(&e.in)

@@ -21,9 +21,6 @@ const (
 	ErrInsecure     = actor.Error("transport: plain link beyond loopback") // needs Config.Insecure
 )
 
-// errEnded says that a link has ended between being found and being used.
-const errEnded = actor.Error("transport: link ended")
-
 // A FullError is the refusal of a frame because too much waits for the same peer
 // in the same lane. The frame was not taken; sending less, or later, helps.
 type FullError struct {

@@ -51,8 +51,8 @@ type answer struct {
 	text     string // explains a refusal
 }
 
-func (h *hello) append(b []byte) []byte {
-	b = append(b, helloMagic...)
+func (h *hello) encode() []byte {
+	b := append(make([]byte, 0, 128), helloMagic...)
 	b = append(b, h.lowest, h.highest, 0, 0)
 	start := len(b)
 	b = appendString(b, h.cluster, maxCluster)
@@ -65,8 +65,8 @@ func (h *hello) append(b []byte) []byte {
 	return b
 }
 
-func (a *answer) append(b []byte) []byte {
-	b = append(b, answerMagic...)
+func (a *answer) encode() []byte {
+	b := append(make([]byte, 0, 128), answerMagic...)
 	b = append(b, a.version, byte(a.refusal), 0, 0)
 	start := len(b)
 	b = appendString(b, a.cluster, maxCluster)

@@ -33,7 +33,7 @@ func TestHelloRoundTrip(t *testing.T) {
 	} {
 		want := h
 		change(&want)
-		got, err := readHello(bytes.NewReader(want.append(nil)))
+		got, err := readHello(bytes.NewReader(want.encode()))
 		if err != nil || got != want {
 			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, want)
 		}
@@ -42,12 +42,12 @@ func TestHelloRoundTrip(t *testing.T) {
 
 func TestAnswerRoundTrip(t *testing.T) {
 	want := answer{version: 1, refusal: RefusedCluster, cluster: "y", from: nodeID("::1", 1, 2), maxFrame: 1 << 20, text: "no"}
-	got, err := readAnswer(bytes.NewReader(want.append(nil)))
+	got, err := readAnswer(bytes.NewReader(want.encode()))
 	if err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	want.text = strings.Repeat("t", 10*maxText)
-	if got, err = readAnswer(bytes.NewReader(want.append(nil))); err != nil || len(got.text) != maxText {
+	if got, err = readAnswer(bytes.NewReader(want.encode())); err != nil || len(got.text) != maxText {
 		t.Errorf("a long text: got %d bytes, %v, want it cut to %d", len(got.text), err, maxText)
 	}
 }
@@ -56,7 +56,7 @@ func TestAnswerRoundTrip(t *testing.T) {
 func TestHelloOfANewerVersion(t *testing.T) {
 	h, b := goodHello()
 	h.highest = 9
-	data := append(h.append(nil), "a field of version 9"...)
+	data := append(h.encode(), "a field of version 9"...)
 	binary.BigEndian.PutUint16(data[6:], uint16(len(data)-preambleBytes))
 	got, err := readHello(bytes.NewReader(data))
 	if err != nil || got != h {
@@ -129,8 +129,8 @@ func TestMEM11MalformedHandshake(t *testing.T) {
 		data []byte
 		read func([]byte) error
 	}{
-		"hello":  {h.append(nil), func(d []byte) error { _, err := readHello(bytes.NewReader(d)); return err }},
-		"answer": {a.append(nil), func(d []byte) error { _, err := readAnswer(bytes.NewReader(d)); return err }},
+		"hello":  {h.encode(), func(d []byte) error { _, err := readHello(bytes.NewReader(d)); return err }},
+		"answer": {a.encode(), func(d []byte) error { _, err := readAnswer(bytes.NewReader(d)); return err }},
 	} {
 		for n := range message.data {
 			if err := message.read(message.data[:n]); err == nil {
@@ -160,7 +160,7 @@ func TestMalformedHello(t *testing.T) {
 	} {
 		h, _ := goodHello()
 		change(&h)
-		if got, err := readHello(bytes.NewReader(h.append(nil))); err == nil {
+		if got, err := readHello(bytes.NewReader(h.encode())); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, got)
 		}
 	}
@@ -168,21 +168,21 @@ func TestMalformedHello(t *testing.T) {
 
 func FuzzHandshake(f *testing.F) {
 	h, b := goodHello()
-	f.Add(h.append(nil))
+	f.Add(h.encode())
 	a := answer{version: 1, refusal: RefusedQuarantined, cluster: "x", from: b, maxFrame: 1 << 20, text: "why"}
-	f.Add(a.append(nil))
+	f.Add(a.encode())
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	f.Add([]byte(helloMagic + "\x01\x01\xff\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if h, err := readHello(bytes.NewReader(data)); err == nil {
-			again, err := readHello(bytes.NewReader(h.append(nil)))
+			again, err := readHello(bytes.NewReader(h.encode()))
 			if err != nil || again != h {
 				t.Errorf("hello %+v encoded and read again: %+v, %v", h, again, err)
 			}
 			judge(h, "x", b)
 		}
 		if a, err := readAnswer(bytes.NewReader(data)); err == nil && len(a.text) <= maxText {
-			again, err := readAnswer(bytes.NewReader(a.append(nil)))
+			again, err := readAnswer(bytes.NewReader(a.encode()))
 			if err != nil || again != a {
 				t.Errorf("answer %+v encoded and read again: %+v, %v", a, again, err)
 			}

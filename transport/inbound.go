@@ -91,7 +91,7 @@ func (c *inbound) end(why Refusal) {
 	c.why = why
 	c.ended.Store(true)
 	close(c.stop)
-	c.conn.SetReadDeadline(time.Unix(1, 0)) // wakes a reader; fails only if already closed
+	_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the reader; an error means that it needs no waking
 }
 
 // read hands frames to the handler until the connection ends. why is zero when
@@ -159,12 +159,14 @@ func (c *inbound) receive(payload []byte) {
 
 // discard counts the frames that have come and are not wanted any more.
 func (c *inbound) discard(s *scanner) error {
-	why := dropClosed
+	var why drop
 	switch c.why {
 	case RefusedStale:
 		why = dropStale
 	case RefusedQuarantined:
 		why = dropQuarantined
+	default:
+		why = dropClosed
 	}
 	for {
 		_, ok, err := s.next()

@@ -29,7 +29,7 @@ type link struct {
 	e         *endpoint
 	to        member.ID // UID 0: whoever is there
 	lanes     []queue   // by Lane
-	after     *link     // the former link to the same node, which ends first; nil if none
+	after     *link     // the former link to the same node until it has ended; guarded by the endpoint's mutex
 	work      chan struct{}
 	finishing chan struct{} // closed: write what waits, then end
 	done      chan struct{} // closed when it has ended
@@ -43,7 +43,7 @@ type link struct {
 	state    linkState
 	since    time.Time
 	failures int
-	lastErr  error
+	lastErr  error // of an attempt or a session
 }
 
 func newLink(e *endpoint, to member.ID, after *link) *link {
@@ -63,30 +63,31 @@ func newLink(e *endpoint, to member.ID, after *link) *link {
 	return l
 }
 
-// push queues a frame; errEnded means that another link must take it.
-func (l *link) push(lane Lane, payload []byte) error {
+// push queues a frame. late means that the link has ended: another must take it.
+func (l *link) push(lane Lane, payload []byte) (late bool, err error) {
 	if limit := int(l.limit.Load()); len(payload) > limit {
 		l.e.count.rejected[rejectTooLarge].Add(1)
-		return &TooLargeError{Size: len(payload), Limit: limit, Setting: "Config.MaxFrame of " + l.to.String()}
+		return false, &TooLargeError{Size: len(payload), Limit: limit, Setting: "Config.MaxFrame of " + l.to.String()}
 	}
-	wake, waiting, err := l.lanes[lane].push(payload)
-	switch err {
-	case nil:
-		signal(wake)
-		return nil
-	case ErrFull:
+	q := &l.lanes[lane]
+	how, wake := q.push(payload)
+	switch how {
+	case pushedFull:
 		l.e.count.rejected[rejectFull].Add(1)
-		return &FullError{Peer: l.to, Lane: lane, Waiting: waiting, Limit: l.e.cfg.Queue, Setting: "Config.Queue"}
+		return false, &FullError{Peer: l.to, Lane: lane, Waiting: q.bytes(), Limit: q.limit, Setting: "Config.Queue"}
+	case pushedLate:
+		return true, nil
 	default:
-		return err
+		signal(wake)
+		return false, nil
 	}
 }
 
-func (l *link) run() {
+func (l *link) run(before *link) {
 	defer l.end()
-	if l.after != nil {
-		<-l.after.done // what it still writes goes before ours; bounded as its end is
-		l.after = nil
+	if before != nil {
+		<-before.done // what it still writes goes before ours; bounded as its end is
+		l.e.succeeded(l)
 	}
 	for l.ready() {
 		s, err := l.dial()
@@ -169,26 +170,37 @@ func (l *link) dial() (*session, error) {
 // last drops what waits; else it waits on, until it has waited too long.
 func (l *link) failed(err error) {
 	l.mu.Lock()
-	first := l.failures == 0
+	news := l.failures == 0 || refusal(err) != refusal(l.lastErr)
 	l.failures++
 	l.mu.Unlock()
 	l.enter(linkDialing, err)
 	if l.ctx.Err() != nil {
 		return
 	}
-	refused, ok := errors.AsType[*RefusedError](err)
-	if first || ok && refused.Reason.lasting() {
+	if news { // not each attempt: the cause would drown
 		l.e.log.Warn("link not made", "peer", l.to.String(), "err", err)
 	}
-	if ok && refused.Reason.lasting() {
-		why := dropRefused
-		if refused.Reason == RefusedIncarnation {
-			why = dropIncarnation
-		}
-		l.drop(why)
+	switch why := refusal(err); {
+	case why == RefusedIncarnation:
+		l.drop(dropIncarnation)
 		l.e.handler.LinkDown(l.to, err)
-		return
+	case why.lasting():
+		l.drop(dropRefused)
+		l.e.handler.LinkDown(l.to, err)
+	default:
+		l.expire()
 	}
+}
+
+// refusal is the peer's reason in an error, zero if there is none.
+func refusal(err error) Refusal {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		return refused.Reason
+	}
+	return 0
+}
+
+func (l *link) expire() {
 	before := time.Now().Add(-l.e.cfg.GiveUp)
 	for i := range l.lanes {
 		l.e.count.drop(dropGaveUp, l.lanes[i].expire(before))

@@ -56,7 +56,8 @@ func (m *Memory) Listen(ctx context.Context, cfg Config, h Handler) (Endpoint, e
 	return e, nil
 }
 
-// Cut stops everything on the way from one address to another.
+// Cut stops everything on the way from one address to another; the addresses
+// are those that nodes listen on.
 func (m *Memory) Cut(from, to member.Address) {
 	m.change(from, to, func(c *condition) { c.cut = true })
 }
@@ -151,8 +152,8 @@ func (m *Memory) connect(ctx context.Context, from, to member.Address) (net.Conn
 		case <-l.closed: // look again: refused, unless somebody else has bound it
 		case <-ctx.Done():
 		}
-		near.Close()
-		far.Close()
+		hangUp(near)
+		hangUp(far)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -58,25 +58,33 @@ type queue struct {
 	ended       bool          // takes no more
 }
 
+// A pushed is what became of a frame.
+type pushed uint8
+
+const (
+	pushedIn   pushed = iota
+	pushedFull        // the limit leaves no room
+	pushedLate        // the queue has ended
+)
+
 // push copies a payload to the end. wake is the channel of whoever waits for a
-// frame, for the caller to signal outside the lock; nil for nobody. waiting is
-// the number of bytes in the queue; it explains ErrFull.
-func (q *queue) push(payload []byte) (wake chan struct{}, waiting int, err error) {
+// frame, for the caller to signal outside the lock; nil for nobody.
+func (q *queue) push(payload []byte) (how pushed, wake chan struct{}) {
 	need := lengthBytes + len(payload)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ended {
-		return nil, q.size, errEnded
+		return pushedLate, nil
 	}
 	if q.size+need > q.limit {
-		return nil, q.size, ErrFull
+		return pushedFull, nil
 	}
 	s := q.last(need)
 	s.buf = appendFrame(s.buf, payload)
 	s.frames++
 	q.size += need
 	wake, q.wake = q.wake, nil
-	return wake, q.size, nil
+	return pushedIn, wake
 }
 
 // last gives the segment to append need bytes to. While nobody writes, a segment

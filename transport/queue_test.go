@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -35,8 +34,8 @@ func TestQueueKeepsOrder(t *testing.T) {
 	for i := range 10_000 {
 		payload := fmt.Sprint("frame ", i)
 		want = append(want, payload)
-		if _, _, err := q.push([]byte(payload)); err != nil {
-			t.Fatalf("push %d: %v", i, err)
+		if how, _ := q.push([]byte(payload)); how != pushedIn {
+			t.Fatalf("push %d: %v", i, how)
 		}
 	}
 	got := drain(t, q)
@@ -55,28 +54,25 @@ func TestQueueKeepsOrder(t *testing.T) {
 
 func TestQueueBoundsWhatWaitsAndWhatIsWritten(t *testing.T) {
 	q := newQueue(100)
-	push := func(n int) error { _, _, err := q.push(make([]byte, n)); return err }
-	if err := push(56); err != nil {
-		t.Fatalf("push 56: %v", err)
+	push := func(n int, want pushed, when string) {
+		t.Helper()
+		if how, _ := q.push(make([]byte, n)); how != want {
+			t.Errorf("push %d %s: got %v, want %v", n, when, how, want)
+		}
 	}
+	push(56, pushedIn, "into an empty queue")
 	s := q.take(nil)
-	if err := push(37); !errors.Is(err, ErrFull) {
-		t.Errorf("push 37 with 60 bytes being written: %v, want %v", err, ErrFull)
-	}
-	if err := push(36); err != nil {
-		t.Errorf("push 36 with 60 bytes being written: %v", err)
-	}
+	push(37, pushedFull, "with 60 bytes being written")
+	push(36, pushedIn, "with 60 bytes being written")
 	q.release(s)
-	if err := push(56); err != nil {
-		t.Errorf("push 56 after they were written: %v", err)
-	}
+	push(56, pushedIn, "after they were written")
 }
 
 func TestQueueGivesLargeFramesTheirOwnSegment(t *testing.T) {
 	q := newQueue(1 << 20)
 	for _, size := range []int{10, segmentBytes, segmentBytes + 1, 10} {
-		if _, _, err := q.push(make([]byte, size)); err != nil {
-			t.Fatalf("push %d: %v", size, err)
+		if how, _ := q.push(make([]byte, size)); how != pushedIn {
+			t.Fatalf("push %d: %v", size, how)
 		}
 	}
 	var jumbo []bool
@@ -98,10 +94,10 @@ func TestQueueWakesWhoeverFoundNothing(t *testing.T) {
 	if s := q.take(wake); s != nil {
 		t.Fatalf("take of an empty queue: %v", s)
 	}
-	if got, _, _ := q.push(nil); got != wake {
+	if _, got := q.push(nil); got != wake {
 		t.Error("first push: not the channel of the one that waits")
 	}
-	if got, _, _ := q.push(nil); got != nil {
+	if _, got := q.push(nil); got != nil {
 		t.Error("second push: somebody to wake, want nobody")
 	}
 }
@@ -110,8 +106,8 @@ func TestQueueExpiresByAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(1 << 20) // patience of one second
 		for range 10 {
-			if _, _, err := q.push([]byte("x")); err != nil {
-				t.Fatal(err)
+			if how, _ := q.push([]byte("x")); how != pushedIn {
+				t.Fatalf("push: %v", how)
 			}
 			time.Sleep(500 * time.Millisecond)
 		}
@@ -132,12 +128,12 @@ func TestQueueEnds(t *testing.T) {
 	if !q.end() {
 		t.Error("end of an empty queue: not empty")
 	}
-	if _, _, err := q.push(nil); !errors.Is(err, errEnded) {
-		t.Errorf("push after end: %v, want %v", err, errEnded)
+	if how, _ := q.push(nil); how != pushedLate {
+		t.Errorf("push after end: %v, want %v", how, pushedLate)
 	}
 	q.reopen()
-	if _, _, err := q.push(nil); err != nil {
-		t.Errorf("push after reopen: %v", err)
+	if how, _ := q.push(nil); how != pushedIn {
+		t.Errorf("push after reopen: %v", how)
 	}
 	if q.end() {
 		t.Error("end of a queue with a frame: empty")
@@ -149,8 +145,8 @@ func TestPushDoesNotAllocate(t *testing.T) {
 	payload := make([]byte, 100)
 	allocs := testing.AllocsPerRun(1000, func() {
 		for range 100 {
-			if _, _, err := q.push(payload); err != nil {
-				t.Fatal(err)
+			if how, _ := q.push(payload); how != pushedIn {
+				t.Fatalf("push: %v", how)
 			}
 		}
 		q.release(q.take(nil))

@@ -78,8 +78,8 @@ func (s *session) dial(lane Lane) {
 
 // run serves one connection to its end.
 func (s *session) run(lane Lane, conn net.Conn) {
-	defer context.AfterFunc(s.ctx, func() { conn.Close() })()
-	defer conn.Close()
+	defer context.AfterFunc(s.ctx, func() { hangUp(conn) })()
+	defer hangUp(conn)
 	var parting atomic.Bool
 	heard := make(chan struct{})
 	s.running.Go(func() {
@@ -93,8 +93,9 @@ func (s *session) run(lane Lane, conn net.Conn) {
 	err := s.write(lane, conn)
 	if err == nil {
 		parting.Store(true)
-		conn.SetReadDeadline(time.Now().Add(s.link.e.cfg.WriteTimeout))
-		_, err = s.put(conn, appendGoodbye(nil))
+		if err = conn.SetReadDeadline(time.Now().Add(s.link.e.cfg.WriteTimeout)); err == nil {
+			_, err = s.put(conn, appendGoodbye(nil))
+		}
 	}
 	if err != nil {
 		s.fail(fmt.Errorf("lane %v: %w", lane, err))
@@ -105,6 +106,9 @@ func (s *session) run(lane Lane, conn net.Conn) {
 // listen waits for the one thing that the peer may say: why it goes.
 func (s *session) listen(conn net.Conn) error {
 	a, err := readAnswer(conn)
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("closed by the peer: %w", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func TestREM05ClaimsFromManyConnections(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(func() { conn.Close() })
+				t.Cleanup(func() { hangUp(conn) })
 				if _, err := conn.Write(data); err != nil {
 					t.Fatal(err)
 				}
@@ -130,7 +130,7 @@ func TestREM05ClaimsFromManyConnections(t *testing.T) {
 			raw([]byte(helloMagic + "\x01\x01\xff\xff"))
 			h := hello{lowest: 1, highest: 1, cluster: "x", from: nodeID("10.0.1.1", 1, int64(i+1)), to: b.Self(), lane: User}
 			claim := [][]byte{{0xFF, 0xFF, 0xFF, 0xFE}, {0x7F, 0xFF, 0xFF, 0xFF}, {0x01, 0, 0, 1}}[i%3]
-			raw(append(h.append(nil), claim...))
+			raw(append(h.encode(), claim...))
 		}
 		synctest.Wait()
 		if grown := int64(heap()) - int64(before); grown > 64<<20 {

@@ -91,7 +91,10 @@ type Handler interface {
 	LinkUp(peer member.ID)
 
 	// LinkDown reports that a link which was up has ended, and why; frames that
-	// were written may be lost. It also reports, without a LinkUp before, a peer
+	// were written may be lost. err is [ErrDisconnected], [ErrQuarantined] or
+	// [ErrClosed] when this node ended it, a *[RefusedError] when the peer said
+	// goodbye, os.ErrDeadlineExceeded when the peer stopped reading, and anything
+	// else when a connection broke, as it does when a process dies. It also reports, without a LinkUp before, a peer
 	// that refuses this node for good: then err is a *[RefusedError], what
 	// waited for the peer is dropped, and the UID in peer is zero if only an
 	// address was known.

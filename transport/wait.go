@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"net"
 	"time"
 )
 
@@ -35,3 +36,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// hangUp closes a connection that has nothing more to say; an error of Close
+// would change nothing for anybody.
+func hangUp(conn net.Conn) { _ = conn.Close() }

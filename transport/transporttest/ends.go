@@ -121,7 +121,9 @@ func quarantine(t *testing.T, tr transport.Transport) {
 	if err := gotA.UntilDown(t, b.Self()); !errors.Is(err, transport.ErrQuarantined) {
 		t.Errorf("LinkDown here: %v, want %v", err, transport.ErrQuarantined)
 	}
-	gotB.UntilDown(t, a.Self())
+	if err := gotB.UntilDown(t, a.Self()); err == nil {
+		t.Error("LinkDown there: no error")
+	}
 	before := len(gotA.Frames())
 	send(t, b, a.Self(), transport.User, number(1))
 	gotB.Until(t, "the word that it is quarantined", func(_ []Frame, links []Link) bool {
