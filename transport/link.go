@@ -177,9 +177,6 @@ func (l *link) failed(err error) {
 	if l.ctx.Err() != nil {
 		return
 	}
-	if news { // not each attempt: the cause would drown
-		l.e.log.Warn("link not made", "peer", l.to.String(), "err", err)
-	}
 	switch why := refusal(err); {
 	case why == RefusedIncarnation:
 		l.drop(dropIncarnation)
@@ -188,6 +185,9 @@ func (l *link) failed(err error) {
 		l.drop(dropRefused)
 		l.e.handler.LinkDown(l.to, err)
 	default:
+		if news { // not each attempt: the cause would drown
+			l.e.log.Warn("link not made", "peer", l.to.String(), "err", err)
+		}
 		l.expire()
 	}
 }
