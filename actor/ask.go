@@ -1,0 +1,178 @@
+package actor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Request is a message that is answered with an R.
+type Request[M, R any] interface{ WithReply(Reply[R]) M }
+
+// Ask sends q and waits for the answer, for the request to become a dead letter, or for ctx. R and M are inferred from q. An answer that is
+// an error is returned as it is; anything else that ends an ask without an answer is an *AskError: the refusal of
+// Tell, ErrNoReply, or ctx's error. A request that was accepted but is never answered ends only with ctx: give it a deadline. It
+// starts no goroutine and leaves nothing behind. Do not ask from a behavior, which would wait instead of handling: use Ctx.Go.
+func Ask[M, R any, Q Request[M, R]](ctx context.Context, to Ref[M], q Q) (R, error) {
+	p := promiseFor[R](to.door)
+	defer p.recycle()
+	ask := p.open(ctx)
+	if err := to.Tell(ctx, q.WithReply(Reply[R]{p, ask})); err != nil {
+		p.discard(ask, err)
+		<-p.done
+		var none R
+		return none, &AskError{To: to.String(), Request: fmt.Sprintf("%T", q), Err: err}
+	}
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		p.discard(ask, ctx.Err()) // unless it is being answered right now
+		<-p.done
+	}
+	v, err, answered := p.value, p.err, p.answered
+	if err != nil && !answered {
+		err = &AskError{To: to.String(), Request: fmt.Sprintf("%T", q), Delivered: true, Err: err}
+	}
+	return v, err
+}
+
+// promise is the asker's end of local asks, one after another: a system reuses them, and an answer to a former ask is known by
+// its number.
+type promise[R any] struct {
+	done chan struct{} // one token when the ask has ended
+	pool *promisePool[R]
+	sys  *System
+
+	mu       sync.Mutex
+	ask      uint64
+	waiting  bool
+	answered bool // by an actor; else the ask was dropped, or given up
+	value    R
+	err      error
+	deadline time.Time // zero for none
+	hooks    []func()
+}
+
+// promisePool keeps the promises of one answer type within one system.
+type promisePool[R any] struct{ pool sync.Pool }
+
+// promiseFor gives a promise that is not in use. Only a door with a home has a pool: channels may not cross the bubbles of testing/synctest.
+func promiseFor[R any](door any) *promise[R] {
+	var sys *System
+	if h, ok := door.(Host); ok {
+		sys = h.Home().System()
+	}
+	if sys == nil {
+		return &promise[R]{done: make(chan struct{}, 1)}
+	}
+	pool := reused[promisePool[R]](sys)
+	if p, ok := pool.pool.Get().(*promise[R]); ok {
+		return p
+	}
+	return &promise[R]{done: make(chan struct{}, 1), pool: pool, sys: sys}
+}
+
+// open begins an ask and gives its number.
+func (p *promise[R]) open(ctx context.Context) uint64 {
+	deadline, _ := ctx.Deadline()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ask++
+	p.waiting, p.deadline = true, deadline
+	return p.ask
+}
+
+// recycle gives it back; nobody waits on it, and late answers are told from new ones by their number.
+func (p *promise[R]) recycle() {
+	if p.pool == nil {
+		return
+	}
+	p.mu.Lock()
+	var none R
+	p.value, p.err, p.answered = none, nil, false
+	p.mu.Unlock()
+	p.pool.pool.Put(p)
+}
+
+// end ends the ask, if it is the one that waits.
+func (p *promise[R]) end(ask uint64, v R, err error, answered bool) bool {
+	p.mu.Lock()
+	if !p.waiting || p.ask != ask {
+		p.mu.Unlock()
+		return false
+	}
+	p.waiting = false
+	p.value, p.err, p.answered = v, err, answered
+	hooks := p.hooks
+	p.hooks = nil
+	p.mu.Unlock()
+	p.done <- struct{}{}
+	for _, f := range hooks {
+		f()
+	}
+	return true
+}
+
+func (p *promise[R]) answer(c context.Context, ask uint64, v R) error {
+	if !p.end(ask, v, nil, true) {
+		lateReply(c, p.sys, v)
+	}
+	return nil
+}
+
+func (p *promise[R]) fail(c context.Context, ask uint64, err error) error {
+	var none R
+	if !p.end(ask, none, err, true) {
+		lateReply(c, p.sys, err)
+	}
+	return nil
+}
+
+func (p *promise[R]) discard(ask uint64, err error) {
+	var none R
+	p.end(ask, none, err, false)
+}
+
+func (p *promise[R]) promise(ask uint64) (Promise, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &pending[R]{p, ask, p.deadline}, p.waiting && p.ask == ask
+}
+
+// pending is the Promise of one ask.
+type pending[R any] struct {
+	promise  *promise[R]
+	ask      uint64
+	deadline time.Time
+}
+
+// Resolve implements Promise.
+func (q *pending[R]) Resolve(decode func(into any) error) {
+	var v R
+	err := decode(&v)
+	q.promise.end(q.ask, v, err, true)
+}
+
+// Reject implements Promise.
+func (q *pending[R]) Reject(err error) {
+	var none R
+	q.promise.end(q.ask, none, err, true)
+}
+
+// OnEnd implements Promise.
+func (q *pending[R]) OnEnd(f func()) {
+	p := q.promise
+	p.mu.Lock()
+	waits := p.waiting && p.ask == q.ask
+	if waits {
+		p.hooks = append(p.hooks, f)
+	}
+	p.mu.Unlock()
+	if !waits {
+		f()
+	}
+}
+
+// Deadline implements Promise.
+func (q *pending[R]) Deadline() (time.Time, bool) { return q.deadline, !q.deadline.IsZero() }

@@ -1,0 +1,26 @@
+package actor
+
+import "context"
+
+// Go runs f on a goroutine of its own and has its result told to the actor, behind what is in the mailbox then. Here an actor
+// waits: for an ask, a disk, a timer of somebody else. ctx is done when the incarnation is to end, and f must return then: the
+// actor does not end, nor restart, before it has. A result that comes too late for its incarnation is a dead letter. A panic in
+// f is a failure of the actor. Of c, f may use only what ctx has. How many functions run at a time is for the actor to bound.
+func (c *Ctx[M]) Go(f func(ctx context.Context) M) {
+	cell := c.cell
+	cell.mu.Lock()
+	cell.aside++
+	cell.mu.Unlock()
+	go func() {
+		n := &note[M]{life: c, result: true}
+		returned := false
+		defer func() {
+			if p := recover(); !returned {
+				n.err = panicError(p)
+			}
+			cell.post(n, 1)
+		}()
+		n.msg = f(c)
+		returned = true
+	}()
+}

@@ -1,0 +1,272 @@
+package actor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Cell is the handle on one local actor for packages that route: what a [Ref] is for users, plus the actor's life.
+// All its methods are safe everywhere and return at once.
+type Cell[M any] struct {
+	core
+	box mailbox[M] // guarded by mu
+
+	// The runner's (see core).
+	hand     *chunk[M] // taken out of the mailbox, or unstashed; goes before it
+	at       *slot[M]  // the message in hand
+	behavior Behavior[M]
+	start    Start[M]
+	ctx      *Ctx[M] // of this incarnation
+	first    Ctx[M]  // of the first
+	own      *own[M] // nil until needed
+	reason   StopReason
+	busy     bool // in the user's code
+
+	pool  *chunkPool[M]
+	opts  *options
+	owner *owner[M] // nil for a spawned actor
+}
+
+// owner is the routing package's part in its cell.
+type owner[M any] struct {
+	self  Ref[M]
+	ended func(left []M, reason StopReason, err error)
+}
+
+// own is what few actors need.
+type own[M any] struct {
+	notes    map[*note[M]]struct{} // what this incarnation still waits for
+	keyed    map[string]*note[M]
+	cleanups []func()
+	stash    []slot[M]
+	kept     note[M] // marks the message in hand as stashed
+	loop     *loop[M]
+	log      *slog.Logger
+	failure  error // recorded, not yet acted upon
+	cause    error // the last one acted upon
+	restarts []time.Time
+	again    bool // unwinding to start again, after delay
+	delay    time.Duration
+	elapsed  bool // the delay is over; guarded by mu
+}
+
+// CellConfig is how a routing package starts an actor that it manages.
+type CellConfig[M any] struct {
+	// Name is what c.Name() gives. The owner sees to it that it is unique, if it must be.
+	Name string
+	// Start makes the behavior.
+	Start Start[M]
+	// Self is what c.Self() gives; zero for the cell itself.
+	Self Ref[M]
+	// Ended is called once, on the actor, after its cleanup and before watchers and the parent know. left is what was not
+	// handled, in order: stash, then mailbox. It is the owner's to send again; without Ended it becomes dead letters. err is
+	// the failure that ended it, if one did.
+	Ended func(left []M, reason StopReason, err error)
+	// Options are those of Spawn.
+	Options []Option
+}
+
+// NewCell makes a managed child of h. It returns at once and Deliver works at once: Start runs on a worker before the first message, and
+// when it fails supervision decides as about any failure, so that finally Ended is called with the messages. The
+// errors are ErrStopped when h is ending, and ErrBadOption.
+func NewCell[M any](h Host, cfg CellConfig[M]) (*Cell[M], error) {
+	c, err := newCell(h.Home(), cfg.Name, cfg.Start, cfg.Options)
+	if err != nil {
+		return nil, fmt.Errorf("new cell: %w", err)
+	}
+	c.owner = &owner[M]{cfg.Self, cfg.Ended}
+	c.seen.Store(int64(time.Since(c.sys.start)))
+	if err := c.adopt(false); err != nil {
+		return nil, fmt.Errorf("new cell: %w", err)
+	}
+	c.sys.sched.ready(&c.core)
+	return c, nil
+}
+
+// newCell makes a cell whose runner is the caller.
+func newCell[M any](home Home, name string, start Start[M], opts []Option) (*Cell[M], error) {
+	if home.parent == nil {
+		return nil, fmt.Errorf("%w: no host", ErrStopped)
+	}
+	sys := home.parent.sys
+	o, err := sys.defaults.with(opts)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cell[M]{start: start, opts: o, pool: reused[chunkPool[M]](sys)}
+	c.sys, c.parent, c.impl, c.name, c.queued = sys, home.parent, c, name, true
+	c.first.cell = c
+	c.ctx = &c.first
+	return c, nil
+}
+
+// ref addresses the cell.
+func (c *Cell[M]) ref() Ref[M] { return Ref[M]{door: c} }
+
+// Home lets asks find the system; children are spawned from the actor's own Ctx.
+func (c *Cell[M]) Home() Home { return Home{&c.core} }
+
+// Describe gives the actor's path.
+func (c *Cell[M]) Describe(string) string { return c.path() }
+
+// Deliver puts m into the mailbox. After nil, m will be handled, or be handed to Ended, or be a dead letter; after an error it was
+// certainly not accepted: ErrStopped once the actor is stopping, draining or passivating, ErrFull at the bound. It
+// neither blocks nor allocates. The context is not looked at.
+func (c *Cell[M]) Deliver(_ context.Context, _ string, m M) error {
+	if c.sys.roundtrip != nil {
+		var err error
+		if m, err = c.roundtrip(m); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	if c.closed || int(c.waiting) >= c.opts.mailbox {
+		defer c.mu.Unlock()
+		return c.refuse()
+	}
+	c.waiting++
+	c.box.push(c.pool, m, nil)
+	ready := c.arrived()
+	c.mu.Unlock()
+	if ready {
+		c.sys.sched.ready(&c.core)
+	}
+	return nil
+}
+
+// post delivers one of the actor's own messages, which no bound refuses. done is the number of Go functions that have ended with it.
+func (c *Cell[M]) post(n *note[M], done int32) {
+	c.mu.Lock()
+	c.aside -= done
+	if c.phase != ended {
+		var none M
+		c.box.push(c.pool, none, n)
+	}
+	ready := c.arrived() || c.wake()
+	c.mu.Unlock()
+	if ready {
+		c.sys.sched.ready(&c.core)
+	}
+}
+
+// arrived tells the one who handles messages that there is one; with ready the caller must queue the cell. mu is held.
+func (c *Cell[M]) arrived() (ready bool) {
+	switch c.phase {
+	case running:
+		ready = !c.queued
+		c.queued = true
+	case looping:
+		c.own.loop.signal()
+	}
+	return ready
+}
+
+func (c *Cell[M]) refuse() error {
+	if c.closed {
+		return &refusal{to: &c.core, err: ErrStopped}
+	}
+	return &refusal{to: &c.core, limit: c.opts.mailbox, err: ErrFull}
+}
+
+func (c *Cell[M]) roundtrip(m M) (M, error) {
+	v, err := c.sys.roundtrip(m)
+	if err != nil {
+		return m, fmt.Errorf("tell %s: %w", c.path(), err)
+	}
+	back, ok := v.(M)
+	if !ok {
+		return m, fmt.Errorf("tell %s: a roundtrip made %T of %T", c.path(), v, m)
+	}
+	return back, nil
+}
+
+// Drain closes the mailbox to new messages, lets the actor work off what is in it, then stops it (reason Requested).
+func (c *Cell[M]) Drain() {
+	c.mu.Lock()
+	c.closed, c.draining = true, true
+	if c.phase == looping {
+		c.own.loop.signal()
+	}
+	ready := c.wake()
+	c.mu.Unlock()
+	if ready {
+		c.sys.sched.ready(&c.core)
+	}
+}
+
+// Stop closes the mailbox and stops the actor after the message in hand (reason Requested).
+func (c *Cell[M]) Stop() { c.end(Requested) }
+
+// Passivate closes and stops the actor (reason Passivated) if it is idle: its mailbox and stash are empty, nothing runs and no Go function is
+// pending; timers do not count. Otherwise nothing has changed and it returns false. A Loop is idle while it waits for a message.
+func (c *Cell[M]) Passivate() bool {
+	c.mu.Lock()
+	idle := !c.queued && !c.closed && c.aside == 0 && c.box.first == nil && c.resting()
+	var scope *scope
+	ready := false
+	if idle {
+		scope, ready = c.endLocked(Passivated)
+	}
+	c.mu.Unlock()
+	scope.close()
+	if ready {
+		c.sys.sched.ready(&c.core)
+	}
+	return idle
+}
+
+// resting tells whether nothing is in the hands of an actor that does not run; mu is held.
+func (c *Cell[M]) resting() bool {
+	switch {
+	case c.phase == looping && !c.own.loop.waiting:
+		return false
+	case c.phase != running && c.phase != looping:
+		return false
+	}
+	return c.hand == nil && (c.own == nil || len(c.own.stash) == 0)
+}
+
+// IdleSince is about when the last message was taken out of the mailbox, or the cell was made.
+func (c *Cell[M]) IdleSince() time.Time { return c.sys.start.Add(time.Duration(c.seen.Load())) }
+
+func (c *Cell[M]) end(reason StopReason) {
+	c.mu.Lock()
+	scope, ready := c.endLocked(reason)
+	c.mu.Unlock()
+	scope.close()
+	if ready {
+		c.sys.sched.ready(&c.core)
+	}
+}
+
+// endLocked asks for the end. The caller, once it has let go of mu, closes the scope and queues the cell if ready.
+func (c *Cell[M]) endLocked(reason StopReason) (s *scope, ready bool) {
+	c.closed = true
+	if !c.ending.CompareAndSwap(uint32(Running), uint32(reason)) {
+		return nil, false
+	}
+	if c.phase == looping {
+		c.own.loop.signal()
+	}
+	return c.ctx.overLocked(), c.wake()
+}
+
+// wake marks the cell as queued if something is due and it is not yet; then the caller must queue it. mu is held.
+func (c *Cell[M]) wake() bool {
+	if c.queued || !c.due() {
+		return false
+	}
+	c.queued = true
+	return true
+}
+
+func (c *Cell[M]) poke() {
+	c.mu.Lock()
+	ready := c.wake()
+	c.mu.Unlock()
+	if ready {
+		c.sys.sched.ready(&c.core)
+	}
+}

@@ -1,0 +1,195 @@
+package actor
+
+import (
+	"container/list"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// phase is where a cell is in its life. Only its runner changes it, under the cell's mutex.
+type phase uint8
+
+const (
+	starting   phase = iota // Start is to run
+	running                 // messages go to the behavior
+	looping                 // messages go to the function of a Loop, on its own goroutine
+	unwinding               // waiting for children and Go functions, then cleaning up
+	backingOff              // failed; waiting to start again
+	ended
+)
+
+// core is what a cell has whatever its messages are.
+//
+// At any time at most one goroutine is a cell's runner: the one that set queued, until it clears it. The runner
+// owns what the comments of Cell say; mu guards what others touch too. No two cells' mutexes are ever held together, and none
+// is held while calling out.
+type core struct {
+	mu     sync.Mutex
+	sys    *System
+	parent *core
+	impl   runner
+	name   string
+	queue  *core // next in the run queue; the scheduler's
+	kin    *kin  // nil for most
+
+	older, younger *core // siblings; the parent's mutex guards them
+
+	seen   atomic.Int64  // when the last message came, since the system's start
+	ending atomic.Uint32 // the StopReason once a stop was asked for; written under mu
+
+	waiting  int32 // messages in the mailbox
+	aside    int32 // Go functions that have not returned
+	phase    phase
+	queued   bool // in the run queue, or running
+	closed   bool // takes no more messages
+	draining bool // stops when the mailbox is empty
+	named    bool // registered with its parent
+}
+
+// runner is the typed part of a cell as the scheduler and its relatives see it.
+type runner interface {
+	// run does what is due and tells whether more is.
+	run() (again bool)
+	// poke runs the cell if something is due: what it waited for may have happened.
+	poke()
+	// end asks it to stop, for the first reason given.
+	end(StopReason)
+}
+
+// kin are a cell's relatives.
+type kin struct {
+	first    *core // the youngest child
+	children int
+	names    map[string]*core
+	watchers list.List // of func()
+}
+
+func (c *core) family() *kin {
+	if c.kin == nil {
+		c.kin = new(kin)
+	}
+	return c.kin
+}
+
+// path is the cell's name behind those of its parents.
+func (c *core) path() string {
+	if c.parent == nil {
+		return c.name
+	}
+	return c.parent.path() + "/" + c.name
+}
+
+func (c *core) stopReason() StopReason { return StopReason(c.ending.Load()) }
+
+// adopt makes c a child of its parent. A named child needs a name of its own among its live siblings; an empty one is made up.
+func (c *core) adopt(named bool) error {
+	p := c.parent
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase >= unwinding {
+		return &refusal{to: p, err: ErrStopped}
+	}
+	k := p.family()
+	if named {
+		if c.name == "" {
+			c.name = "$" + strconv.FormatUint(c.sys.anonymous.Add(1), 10)
+		}
+		if k.names[c.name] != nil {
+			return &refusal{to: c, err: ErrNameTaken}
+		}
+		if k.names == nil {
+			k.names = make(map[string]*core)
+		}
+		k.names[c.name] = c
+		c.named = true
+	}
+	if c.older = k.first; c.older != nil {
+		c.older.younger = c
+	}
+	k.first = c
+	k.children++
+	return nil
+}
+
+// release frees the name of a child that has ended; its parent goes on waiting until depart.
+func (c *core) release() {
+	p := c.parent
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.named {
+		delete(p.kin.names, c.name)
+	}
+	if c.older != nil {
+		c.older.younger = c.younger
+	}
+	if c.younger != nil {
+		c.younger.older = c.older
+	} else {
+		p.kin.first = c.older
+	}
+	c.older, c.younger = nil, nil
+}
+
+// depart tells the parent that a child is quiet.
+func (c *core) depart() {
+	p := c.parent
+	p.mu.Lock()
+	p.kin.children--
+	last := p.kin.children == 0
+	p.mu.Unlock()
+	if last {
+		p.impl.poke()
+	}
+}
+
+// children lists those that have not been released, youngest first.
+func (c *core) children() []*core {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kin == nil {
+		return nil
+	}
+	all := make([]*core, 0, c.kin.children)
+	for k := c.kin.first; k != nil; k = k.older {
+		all = append(all, k)
+	}
+	return all
+}
+
+// alone tells whether all children have departed; mu is held.
+func (c *core) alone() bool { return c.kin == nil || c.kin.children == 0 }
+
+// onEnd calls f when the cell has ended: at once, and with no entry, if it has already.
+func (c *core) onEnd(f func()) *list.Element {
+	c.mu.Lock()
+	if c.phase != ended {
+		defer c.mu.Unlock()
+		return c.family().watchers.PushBack(f)
+	}
+	c.mu.Unlock()
+	f()
+	return nil
+}
+
+// forget takes back what onEnd was given.
+func (c *core) forget(e *list.Element) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kin.watchers.Remove(e)
+}
+
+// announce tells the watchers. The phase is ended, so that nobody joins them any more.
+func (c *core) announce() {
+	c.mu.Lock()
+	var all []func()
+	if c.kin != nil {
+		for e := c.kin.watchers.Front(); e != nil; e = c.kin.watchers.Front() {
+			all = append(all, c.kin.watchers.Remove(e).(func()))
+		}
+	}
+	c.mu.Unlock()
+	for _, f := range all {
+		f()
+	}
+}

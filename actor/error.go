@@ -1,0 +1,72 @@
+package actor
+
+import "fmt"
+
+// Error is an error that is a constant, so that errors.Is holds on every node it travels to.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// What this package answers with. Errors that it returns wrap one of these, together with the actor it is about.
+const (
+	// ErrStopped means that the actor has ended or takes no more messages: certainly not accepted.
+	ErrStopped = Error("actor: stopped")
+	// ErrFull means that the mailbox is at its bound (see [Mailbox]): certainly not accepted.
+	ErrFull = Error("actor: mailbox full")
+	// ErrUnhandled is what a behavior returns for a message it does not know: a dead letter, but no failure.
+	ErrUnhandled = Error("actor: message not handled")
+	// ErrStashFull means that the stash is at its bound (see [StashLimit]); the message is still in hand.
+	ErrStashFull = Error("actor: stash full")
+	// ErrNoMessage means that there is no message in hand to stash: in Start and in cleanup functions.
+	ErrNoMessage = Error("actor: no message in hand")
+	// ErrNoReply ends an ask whose request was dropped: nobody will answer it any more.
+	ErrNoReply = Error("actor: stopped without a reply")
+	// ErrNameTaken means that a live sibling has the name.
+	ErrNameTaken = Error("actor: name taken")
+	// ErrBadName means that a name contains a slash, which separates the names in a path.
+	ErrBadName = Error("actor: name contains a slash")
+	// ErrBadOption means that an option is out of its range.
+	ErrBadOption = Error("actor: option out of range")
+	// ErrBadDuration means that a timer was given a negative duration, or a ticker none at all.
+	ErrBadDuration = Error("actor: negative duration")
+	// ErrNotWatchable means that the ref is not that of an actor in this process.
+	ErrNotWatchable = Error("actor: only local actors can be watched")
+	// ErrNoBehavior means that Start returned neither a behavior nor an error.
+	ErrNoBehavior = Error("actor: start returned no behavior")
+)
+
+// refusal says which actor did not take a message. It is formatted only when somebody reads it, because an
+// overloaded actor refuses often.
+type refusal struct {
+	to    *core
+	limit int // of the mailbox that is full
+	err   Error
+}
+
+func (r *refusal) Error() string {
+	if r.err == ErrFull {
+		return fmt.Sprintf("%v: %s holds %d messages (option actor.Mailbox)", r.err, r.to.path(), r.limit)
+	}
+	return fmt.Sprintf("%v: %s", r.err, r.to.path())
+}
+
+func (r *refusal) Unwrap() error { return r.err }
+
+// AskError tells why an ask ended without an answer. An answer that is an error (see [Reply.Fail]) comes as it is.
+type AskError struct {
+	To        string // the recipient
+	Request   string // the Go type of the request
+	Delivered bool   // false: it was certainly not accepted, and asking again is safe
+	Err       error  // ErrNoReply, the context's error, or the refusal
+}
+
+func (e *AskError) Error() string {
+	state := "not delivered"
+	if e.Delivered {
+		state = "delivered, unanswered"
+	}
+	return fmt.Sprintf("ask %s %s (%s): %v", e.To, e.Request, state, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *AskError) Unwrap() error { return e.Err }

@@ -1,0 +1,255 @@
+package actor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// quantum is how many messages an actor handles before others have their turn.
+const quantum = 64
+
+// run does the next thing in the cell's life and tells whether there is another.
+func (c *Cell[M]) run() (again bool) {
+	switch c.phase {
+	case starting:
+		c.begin()
+	case running:
+		c.batch()
+	case looping:
+		c.loopReturned()
+	case unwinding:
+		c.unwind()
+	case backingOff:
+		c.resume()
+	case ended:
+	}
+	return c.settle()
+}
+
+// settle lets go of the cell, unless something is due.
+func (c *Cell[M]) settle() (again bool) {
+	c.mu.Lock()
+	again = c.due()
+	c.queued = again
+	c.mu.Unlock()
+	return again
+}
+
+// due tells whether a runner has something to do; mu is held, and there is no other runner.
+func (c *Cell[M]) due() bool {
+	switch c.phase {
+	case starting:
+		return true
+	case running:
+		return c.box.first != nil || c.hand != nil || c.draining || c.stopReason() != Running
+	case looping:
+		return c.own.loop.returned
+	case unwinding:
+		return c.alone() && c.aside == 0
+	case backingOff:
+		return c.own.elapsed || c.stopReason() != Running
+	}
+	return false
+}
+
+// launch runs the first Start on the goroutine of Spawn.
+func (c *Cell[M]) launch() error {
+	defer func() { // deferred, because Start may call runtime.Goexit
+		if c.settle() {
+			c.sys.sched.ready(&c.core)
+		}
+	}()
+	return c.begin()
+}
+
+// begin starts an incarnation.
+func (c *Cell[M]) begin() error {
+	if reason := c.stopReason(); reason != Running {
+		c.leave(reason)
+		return &refusal{to: &c.core, err: ErrStopped}
+	}
+	if !c.failed() {
+		c.makeBehavior()
+	}
+	if c.failed() {
+		return c.fail()
+	}
+	next := running
+	if c.own != nil && c.own.loop != nil {
+		next = looping
+	}
+	c.mu.Lock()
+	c.phase = next
+	c.mu.Unlock()
+	if next == looping {
+		go c.loopOn(c.own.loop)
+	}
+	return nil
+}
+
+func (c *Cell[M]) makeBehavior() {
+	defer c.catch()
+	c.busy = true
+	b, err := c.start(c.ctx)
+	c.busy = false
+	if err == nil && b == nil {
+		err = ErrNoBehavior
+	}
+	if err != nil {
+		c.owned().failure = err
+	}
+	c.behavior = b
+}
+
+// catch is deferred around the user's code: it records a panic, or a runtime.Goexit, as a failure.
+func (c *Cell[M]) catch() {
+	p := recover()
+	if !c.busy {
+		return
+	}
+	c.busy = false
+	c.owned().failure = panicError(p)
+}
+
+func panicError(p any) error {
+	if p == nil {
+		return errors.New("the goroutine was ended by runtime.Goexit")
+	}
+	if err, ok := p.(error); ok {
+		return fmt.Errorf("panic: %w\n%s", err, debug.Stack())
+	}
+	return fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+}
+
+func (c *Cell[M]) failed() bool { return c.own != nil && c.own.failure != nil }
+
+// batch handles up to a quantum of messages, then sees whether the actor is to stop.
+func (c *Cell[M]) batch() {
+	for budget := quantum; budget > 0 && !c.failed() && c.take(nil); {
+		budget = c.handle(budget)
+	}
+	switch reason := c.stopReason(); {
+	case c.failed():
+		c.fail()
+	case reason != Running:
+		c.leave(reason)
+	}
+}
+
+// take sees to it that there is something in hand; false when there is not, or the actor is to stop. A drained actor with nothing
+// left is asked to. l is the loop that will wait if there is nothing.
+func (c *Cell[M]) take(l *loop[M]) bool {
+	if c.hand == nil && !c.fetch(l) {
+		c.end(Requested)
+	}
+	return c.hand != nil && c.stopReason() == Running
+}
+
+// fetch takes the first chunk out of the mailbox; more is false if none is there and none will come.
+func (c *Cell[M]) fetch(l *loop[M]) (more bool) {
+	if c.owner != nil {
+		c.seen.Store(int64(time.Since(c.sys.start)))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hand = c.box.take()
+	if c.hand != nil {
+		c.waiting -= c.hand.told
+		return true
+	}
+	if l != nil {
+		l.waiting = true
+	}
+	return !c.draining
+}
+
+// next gives the next message in hand, nil when there is none.
+func (c *Cell[M]) next() *slot[M] {
+	for k := c.hand; k != nil; k = c.hand {
+		if k.r < k.w {
+			s := &k.slots[k.r]
+			k.r++
+			return s
+		}
+		c.hand = k.next
+		c.pool.put(k)
+	}
+	return nil
+}
+
+// handle gives the messages in hand to the behavior and returns what is left of the budget.
+func (c *Cell[M]) handle(budget int) int {
+	defer c.catch()
+	for ; budget > 0 && c.stopReason() == Running; budget-- {
+		s := c.next()
+		if s == nil {
+			break
+		}
+		if s.note != nil && !c.admit(s) {
+			if c.failed() {
+				break
+			}
+			continue
+		}
+		c.at = s
+		c.busy = true
+		err := c.behavior(c.ctx, s.m)
+		c.busy = false
+		if err != nil && !c.forgiven(err) {
+			break
+		}
+		c.at = nil
+	}
+	return budget
+}
+
+// forgiven deals with an error of the message in hand; false means that it is a failure.
+func (c *Cell[M]) forgiven(err error) bool {
+	switch {
+	case errors.Is(err, ErrUnhandled):
+		c.sys.drop(DeadLetter{c.path(), c.at.m, ReasonUnhandled}, ErrUnhandled)
+		return true
+	case c.obeys(err):
+		return true
+	}
+	c.owned().failure = err
+	return false
+}
+
+// obeys tells whether an error only passes on that the actor is to stop.
+func (c *Cell[M]) obeys(err error) bool {
+	return c.stopReason() != Running && (errors.Is(err, ErrStopped) || errors.Is(err, context.Canceled))
+}
+
+// fail acts upon a recorded failure: it is told to the log once, the message in hand is dropped, and the incarnation ends.
+func (c *Cell[M]) fail() error {
+	o := c.own
+	err := o.failure
+	o.failure, o.cause = nil, err
+	launching := c.at == nil && c.phase == starting && c.owner == nil && len(o.restarts) == 0
+	if !launching && c.stopReason() == Running {
+		now := time.Now()
+		o.delay, o.restarts, o.again = c.opts.restart.decide(o.restarts, now, c.sys.jitter())
+		if o.again {
+			o.restarts = append(o.restarts, now)
+		}
+	}
+	message := "none"
+	if c.at != nil {
+		message = fmt.Sprintf("%T", c.at.m)
+	}
+	if !launching { // whoever spawns is told by Spawn
+		c.ctx.Log().Error("actor failed", "message", message, "error", err, "restart", o.again)
+	}
+	if s := c.at; s != nil {
+		c.at = nil
+		if s.note != &o.kept {
+			c.sys.drop(DeadLetter{c.path(), s.m, ReasonFailed}, err)
+		}
+	}
+	c.leave(Failed)
+	return err
+}

@@ -1,0 +1,154 @@
+package actor
+
+import (
+	"runtime"
+	"sync"
+)
+
+// scheduler runs cells that have something to do. One rule keeps blocked behaviors from starving the others, without a
+// clock that watches them: while the run queue is not empty, a worker is on its way to it that holds no cell. So before a
+// worker runs a cell it sees to it that the rest of the queue has such a worker, woken or new. When all processors are
+// busy that one simply waits for a processor, and there is never more than one of them: the number of workers is the
+// number of cells being run, plus one. (Go's own scheduler keeps a "spinning" thread by the same rule.)
+type scheduler struct {
+	mu         sync.Mutex
+	head, tail *core
+	coming     bool      // a worker was woken and has not reached the queue yet
+	parked     []*worker // last in, first out: the most recently used is the warmest
+	workers    int
+	closed     bool
+	gone       chan struct{} // closed when the scheduler is closed and the last worker has left
+}
+
+// worker is a goroutine that runs cells, one after another.
+type worker struct{ wake chan struct{} }
+
+func newScheduler() *scheduler { return &scheduler{gone: make(chan struct{})} }
+
+// keep is how many parked workers may wait for work; surplus ones, left from a time of blocked behaviors, end.
+func keep() int { return max(16, 2*runtime.GOMAXPROCS(0)) }
+
+// ready queues a cell that its caller has marked as queued.
+func (s *scheduler) ready(c *core) {
+	s.mu.Lock()
+	s.pushLocked(c)
+	w, fresh := s.callLocked()
+	s.mu.Unlock()
+	s.start(w, fresh)
+}
+
+// next gives the worker its next cell. again is the cell it has just run when that has more to do: it goes behind the
+// others. nil means that the worker must end.
+func (s *scheduler) next(w *worker, again *core, woken bool) *core {
+	for {
+		s.mu.Lock()
+		if again != nil {
+			s.pushLocked(again)
+			again = nil
+		}
+		if woken {
+			s.coming = false
+		}
+		if c := s.popLocked(); c != nil {
+			other, fresh := s.callLocked()
+			s.mu.Unlock()
+			s.start(other, fresh)
+			return c
+		}
+		if s.closed || len(s.parked) >= keep() {
+			s.leaveLocked()
+			s.mu.Unlock()
+			return nil
+		}
+		s.parked = append(s.parked, w)
+		s.mu.Unlock()
+		<-w.wake
+		woken = true
+	}
+}
+
+func (s *scheduler) pushLocked(c *core) {
+	if s.tail == nil {
+		s.head = c
+	} else {
+		s.tail.queue = c
+	}
+	s.tail = c
+}
+
+func (s *scheduler) popLocked() *core {
+	c := s.head
+	if c != nil {
+		s.head, c.queue = c.queue, nil
+		if s.head == nil {
+			s.tail = nil
+		}
+	}
+	return c
+}
+
+// callLocked picks the worker that must come to a queue that nobody is coming to; fresh means that it has no goroutine yet.
+func (s *scheduler) callLocked() (w *worker, fresh bool) {
+	if s.head == nil || s.coming {
+		return nil, false
+	}
+	s.coming = true
+	if n := len(s.parked); n > 0 {
+		w = s.parked[n-1]
+		s.parked = s.parked[:n-1]
+		return w, false
+	}
+	s.workers++
+	return &worker{wake: make(chan struct{}, 1)}, true
+}
+
+func (s *scheduler) start(w *worker, fresh bool) {
+	switch {
+	case w == nil:
+	case fresh:
+		go s.work(w, nil, true)
+	default:
+		w.wake <- struct{}{}
+	}
+}
+
+func (s *scheduler) leaveLocked() {
+	s.workers--
+	if s.closed && s.workers == 0 {
+		close(s.gone)
+	}
+}
+
+// work is a worker's life.
+func (s *scheduler) work(w *worker, again *core, woken bool) {
+	var c *core
+	defer func() {
+		// A behavior that calls runtime.Goexit (t.FailNow does) ends this goroutine but not its cell, nor the worker.
+		if c != nil {
+			go s.work(w, c, false)
+		}
+	}()
+	for c = s.next(w, again, woken); c != nil; c = s.next(w, again, false) {
+		again = nil
+		if c.impl.run() {
+			again = c
+		}
+	}
+}
+
+// close lets all workers end; gone tells when they have. No cell may become ready any more.
+func (s *scheduler) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	for _, w := range s.parked {
+		w.wake <- struct{}{}
+	}
+	s.parked = nil
+	if s.workers == 0 {
+		close(s.gone)
+	}
+}
