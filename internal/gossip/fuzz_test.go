@@ -94,27 +94,60 @@ func attack(t *testing.T, seed uint64, kind uint8, data []byte) {
 }
 
 func TestMEM11MalformedPacketCrashesTheProcess(t *testing.T) {
-	_, nodes := trio(t)
-	for kind, msg := range samples(nodes[0]) {
+	w, nodes := trio(t)
+	victim, peer := nodes[0], nodes[1]
+	for kind, msg := range samples(peer) {
 		data, err := cbor.Marshal(msg)
 		if err != nil {
 			t.Fatal(err)
 		}
+		try := func(data []byte) {
+			if msg, err := decode(data, Messages()[kind].Zero); err == nil {
+				victim.Step(w.now, Received{From: peer.id, Msg: msg})
+			}
+		}
 		for i := range data {
-			attack(t, uint64(i), uint8(kind), data[:i])
-			data[i] ^= 0xff
-			attack(t, uint64(i), uint8(kind), data)
-			data[i] ^= 0xff
+			try(data[:i])
+			for _, b := range []byte{0x00, 0x1b, 0x7f, 0xff, data[i] ^ 1} {
+				mutant := slices.Clone(data)
+				mutant[i] = b
+				try(mutant)
+			}
 		}
 	}
+	for seed := range uint64(100) {
+		attack(t, seed, 0, nil)
+	}
+}
+
+func TestMalformedGossipIsCounted(t *testing.T) {
 	w, nodes := trio(t)
 	victim, peer := nodes[0], nodes[1]
-	bad := GossipEnvelope{Cluster: "test", To: victim.id, Gossip: pack(peer.State())}
-	bad.Gossip.Members = slices.Clone(bad.Gossip.Members)
-	bad.Gossip.Members[0].Node = 1 << 31
-	victim.Step(w.now, Received{From: peer.id, Msg: bad})
-	if got := victim.Ignored(Malformed); got != 1 {
-		t.Errorf("%d packets counted as malformed, want 1", got)
+	before := victim.State()
+	for _, tt := range []struct {
+		name string
+		harm func(*Packed)
+	}{
+		{"no such node", func(p *Packed) { p.Members[0].Node = 1 << 31 }},
+		{"no such string", func(p *Packed) { p.Members[0].DataCenter = 99 }},
+		{"no such status", func(p *Packed) { p.Members[0].Status = 99 }},
+		{"a removed member", func(p *Packed) { p.Members[0].Status = member.Removed }},
+		{"members out of order", func(p *Packed) { p.Members[0], p.Members[1] = p.Members[1], p.Members[0] }},
+		{"too many have seen it", func(p *Packed) { p.Seen = []byte{0xff} }},
+		{"a count of nothing", func(p *Packed) { p.Version[0].N = 0 }},
+		{"a count that overflows", func(p *Packed) { p.Version[0].N = 1 << 63 }},
+		{"a node without incarnation", func(p *Packed) { p.Nodes[0].UID = 0 }},
+		{"an observer of itself", func(p *Packed) { p.Rows = []PackedRow{{0, 1, []PackedRecord{{0, Unreachable, 1}}}} }},
+		{"a record from the future", func(p *Packed) { p.Rows = []PackedRow{{0, 1, []PackedRecord{{1, Unreachable, 2}}}} }},
+		{"a tombstone of nobody", func(p *Packed) { p.Tombstones = []PackedTombstone{{Node: 9}} }},
+	} {
+		msg := GossipEnvelope{Cluster: "test", To: victim.id, Gossip: pack(peer.State())}
+		tt.harm(&msg.Gossip)
+		want := victim.Ignored(Malformed) + 1
+		victim.Step(w.now, Received{From: peer.id, Msg: msg})
+		if got := victim.Ignored(Malformed); got != want || victim.State() != before {
+			t.Errorf("%s: counted %d, want %d; state changed: %v", tt.name, got, want, victim.State() != before)
+		}
 	}
 }
 

@@ -33,21 +33,28 @@ func (s ids) without(id member.ID) ids {
 
 // union gives one of the two when it holds the other.
 func (s ids) union(o ids) ids {
-	if len(s) < len(o) {
-		s, o = o, s
-	}
-	missing := 0
-	for _, id := range o {
-		if !s.has(id) {
-			missing++
+	onlyS, onlyO := 0, 0
+	for l, r := range pairs(s, o, nodeOfID) {
+		if l == nil {
+			onlyO++
+		} else if r == nil {
+			onlyS++
 		}
 	}
-	if missing == 0 {
+	switch {
+	case onlyO == 0:
 		return s
+	case onlyS == 0:
+		return o
 	}
-	all := slices.Concat(s, o)
-	slices.SortFunc(all, member.ID.Compare)
-	return slices.Compact(all)
+	all := make(ids, 0, len(s)+onlyO)
+	for l, r := range pairs(s, o, nodeOfID) {
+		if l == nil {
+			l = r
+		}
+		all = append(all, *l)
+	}
+	return all
 }
 
 // setOf sorts a list into a set; the list is the set's from then on.

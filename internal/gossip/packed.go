@@ -62,15 +62,12 @@ type (
 // pack writes a state for the wire.
 func pack(s *State) Packed {
 	p := Packed{Nodes: nodesOf(s), Strings: stringsOf(s), Seen: make([]byte, (len(s.Members)+7)/8)}
-	node := func(id member.ID) uint32 {
-		i, _ := slices.BinarySearchFunc(p.Nodes, id, member.ID.Compare)
-		return uint32(i)
-	}
+	p.Members = make([]PackedMember, len(s.Members))
 	str := func(v string) uint32 {
 		i, _ := slices.BinarySearch(p.Strings, v)
 		return uint32(i)
 	}
-	seen := s.Seen
+	seen, node := s.Seen, p.cursor()
 	for i, m := range s.Members {
 		if len(seen) > 0 && seen[0] == m.ID {
 			p.Seen[i/8] |= 1 << (i % 8)
@@ -83,22 +80,37 @@ func pack(s *State) Packed {
 		for _, role := range m.Roles {
 			pm.Roles = append(pm.Roles, str(role))
 		}
-		p.Members = append(p.Members, pm)
+		p.Members[i] = pm
 	}
+	node = p.cursor()
 	for _, r := range s.Table.rows {
 		pr := PackedRow{Observer: node(r.observer), Version: r.version}
+		subject := p.cursor()
 		for _, rec := range r.records {
-			pr.Records = append(pr.Records, PackedRecord{node(rec.subject), rec.status, rec.version})
+			pr.Records = append(pr.Records, PackedRecord{subject(rec.subject), rec.status, rec.version})
 		}
 		p.Rows = append(p.Rows, pr)
 	}
+	node = p.cursor()
 	for _, c := range s.Version {
 		p.Version = append(p.Version, PackedCount{node(c.Node), c.N})
 	}
+	node = p.cursor()
 	for _, t := range s.Tombstones {
 		p.Tombstones = append(p.Tombstones, PackedTombstone{node(t.Node), t.Removed})
 	}
 	return p
+}
+
+// cursor finds nodes in the table that are asked for in order.
+func (p Packed) cursor() func(member.ID) uint32 {
+	i := 0
+	return func(id member.ID) uint32 {
+		for p.Nodes[i] != id {
+			i++
+		}
+		return uint32(i)
+	}
 }
 
 // nodesOf lists all nodes that occur in a state. Everybody but the removed ones

@@ -37,6 +37,7 @@ func pairs[T any](left, right []T, node func(*T) *member.ID) iter.Seq2[*T, *T] {
 	}
 }
 
+func nodeOfID(id *member.ID) *member.ID        { return id }
 func nodeOfMember(m *member.Member) *member.ID { return &m.ID }
 func nodeOfCount(c *Count) *member.ID          { return &c.Node }
 func nodeOfRow(r *row) *member.ID              { return &r.observer }

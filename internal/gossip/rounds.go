@@ -78,13 +78,7 @@ func (m *Machine) sendState(to member.ID) {
 
 // sendStateAround sends the state to a few random members.
 func (m *Machine) sendStateAround() {
-	p := m.perspective()
-	var targets []member.ID
-	for _, other := range p.Members {
-		if p.validTarget(other.ID) {
-			targets = append(targets, other.ID)
-		}
-	}
+	targets := m.perspective().Targets(true, false, nil, 0)
 	m.cfg.Rand.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
 	for _, to := range targets[:min(farewells, len(targets))] {
 		m.sendState(to)

@@ -129,6 +129,11 @@ func (t Table) From(observer member.ID) []member.ID {
 	return subjects
 }
 
+// by lists those of whom observer says something bad.
+func (t Table) by(observer member.ID) ids {
+	return t.against(func(o member.ID) bool { return o == observer })
+}
+
 // Observations lists all that is not Reachable, by observer and subject.
 func (t Table) Observations() []member.Observation {
 	var all []member.Observation

@@ -51,12 +51,17 @@ func (p Perspective) Targets(local, differ bool, others []string, n int) []membe
 		}
 	}
 	var all, unaware []member.ID
-	for _, m := range p.Members {
-		if m.DataCenter != p.DataCenter || !p.validTarget(m.ID) {
+	bad, seen := p.Table.by(p.Self), p.Seen
+	for i := range p.Members {
+		m := &p.Members[i]
+		for len(seen) > 0 && seen[0].Compare(m.ID) < 0 {
+			seen = seen[1:]
+		}
+		if m.DataCenter != p.DataCenter || m.ID == p.Self || bad.has(m.ID) {
 			continue
 		}
 		all = append(all, m.ID)
-		if differ && !p.SeenBy(m.ID) {
+		if differ && (len(seen) == 0 || seen[0] != m.ID) {
 			unaware = append(unaware, m.ID)
 		}
 	}

@@ -18,9 +18,14 @@ func (m *Machine) tell() {
 	m.told, m.view = now, now.View()
 	m.out.View = m.view
 	m.out.Events = events
-	if m.phase != joined {
-		return
+	if m.phase == joined {
+		m.followRing(events)
+		m.cutReplaced()
 	}
+}
+
+func (m *Machine) followRing(events []Event) {
+	var added []member.ID
 	for _, e := range events {
 		switch e := e.(type) {
 		case MemberRemoved:
@@ -29,15 +34,19 @@ func (m *Machine) tell() {
 			m.cut(e)
 		case MemberChanged:
 			if e.Previous == 0 && e.Member.ID != m.cfg.Self && e.Member.DataCenter == m.cfg.DataCenter {
-				m.beats.watch.Add(e.Member.ID, m.now)
+				added = append(added, e.Member.ID)
 			}
+		}
+	}
+	m.beats.watch.Add(m.now, added...)
+	for _, e := range events {
+		switch e := e.(type) {
 		case UnreachableMember:
 			m.beats.watch.Mark(e.Member.ID, true, m.now)
 		case ReachableMember:
 			m.beats.watch.Mark(e.Member.ID, false, m.now)
 		}
 	}
-	m.cutReplaced()
 }
 
 // cut has the links of a removed member cut: at once when it was declared dead
@@ -95,7 +104,7 @@ func (m *Machine) check(before *State) {
 		}
 	}
 	claim(len(s.Members) == 0 || s.Has(m.cfg.Self), "self is no member")
-	subset(s, s.Seen, func(id *member.ID) *member.ID { return id }, func() { claim(false, "a stranger has seen it") })
+	subset(s, s.Seen, nodeOfID, func() { claim(false, "a stranger has seen it") })
 	subset(s, s.Version, nodeOfCount, func() { claim(false, "the clock counts a stranger") })
 	subset(s, s.Table.rows, nodeOfRow, func() { claim(false, "a stranger observes") })
 	if broken != "" {

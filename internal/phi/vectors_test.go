@@ -290,7 +290,7 @@ func checkWatch(t *testing.T, in struct {
 		case "init":
 			w.Init(in.Nodes.ids(op.Nodes), in.Nodes.ids(op.Unreachable))
 		case "add":
-			w.Add(node, now)
+			w.Add(now, node)
 		case "remove":
 			w.Remove(node, now)
 		case "unreachable", "reachable":

@@ -30,9 +30,13 @@ func (w *Watch) Init(nodes, unreachable []member.ID) {
 	w.neighbors = w.ring.Receivers(w.self)
 }
 
-// Add puts a new member into the ring.
-func (w *Watch) Add(node member.ID, now time.Time) {
-	if w.ring.Add(node) {
+// Add puts new members into the ring.
+func (w *Watch) Add(now time.Time, nodes ...member.ID) {
+	changed := false
+	for _, node := range nodes {
+		changed = w.ring.Add(node) || changed
+	}
+	if changed {
 		w.turn(now)
 	}
 }
