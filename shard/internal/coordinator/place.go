@@ -170,6 +170,9 @@ func (c *Core) found(now time.Time, from member.ID, hosted protocol.Hosted) {
 	s := r.shard(hosted.Shard)
 	here := protocol.Home{Tenure: hosted.Tenure, Node: from}
 	if other, ok := c.home(s); ok {
+		if other.Node == from {
+			return // said twice
+		}
 		if !other.Epoch.Less(here.Epoch) {
 			c.stopCopy(now, other, here)
 			return

@@ -97,10 +97,10 @@ func (c *Core) handOff(now time.Time, l protocol.Leaving, from []member.ID) {
 	s := c.shard(l.Shard)
 	t := s.tenancy
 	switch {
-	case t == nil:
+	case t == nil, t.epoch != l.Epoch:
 		c.deny(l.Tenure)
 		return
-	case t.epoch != l.Epoch, t.stage != hosting:
+	case t.stage != hosting:
 		return
 	}
 	t.follow(l.Next)
@@ -158,9 +158,9 @@ func (c *Core) leaveHere(now time.Time, s *shard) {
 func (c *Core) stop(now time.Time, tenure protocol.Tenure) {
 	s := c.shard(tenure.Shard)
 	switch t := s.tenancy; {
-	case t == nil:
+	case t == nil, t.epoch != tenure.Epoch:
 		c.deny(tenure)
-	case t.epoch == tenure.Epoch && t.stage != killed:
+	case t.stage != killed:
 		c.leaveHere(now, s)
 		t.stage, t.since, t.await = killed, now, member.ID{}
 		c.do(Kill{Shard: s.name})

@@ -61,13 +61,15 @@ func (c *Core) learn(now time.Time, h protocol.Home) {
 	c.do(Route{Shard: s.name, Home: h.Node, Epoch: h.Epoch, Mark: s.owed})
 }
 
-// deny tells the coordinator that a tenure which it believes in is not here.
+// deny tells the coordinator that a tenure which it believes in is not here, and
+// never will be.
 func (c *Core) deny(t protocol.Tenure) {
-	if s := c.shard(t.Shard); s.tenancy == nil {
-		s.ended = later(s.ended, t.Epoch)
-		s.hear(t.Epoch)
-		c.say(c.link.obeyed, protocol.ShardsStopped{Shards: []protocol.Tenure{t}})
+	s := c.shard(t.Shard)
+	if s.tenancy != nil && s.tenancy.epoch == t.Epoch {
+		return
 	}
+	s.ended = later(s.ended, t.Epoch)
+	c.say(c.link.obeyed, protocol.ShardsStopped{Shards: []protocol.Tenure{t}})
 }
 
 // begin is the first step of a hand-over: nothing more goes to the host, and a

@@ -1,0 +1,134 @@
+package shardsim
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/shard/internal/coordinator"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
+	"github.com/troupe-go/troupe/shard/internal/region"
+)
+
+// A ledger knows everything and checks each step.
+type ledger struct {
+	w       *world
+	strict  bool // order per sender must hold
+	hosts   map[string]*node
+	epochs  map[string]protocol.Epoch
+	open    map[message]time.Time // accepted, not handled yet
+	last    map[[2]string]int     // the newest handled of a sender, per shard
+	seen    map[string]int        // how often a run went where it is interesting
+	leaves  []time.Duration
+	perHome map[string]int // how often a shard was hosted
+}
+
+func newLedger(w *world) ledger {
+	return ledger{
+		w: w, hosts: map[string]*node{}, epochs: map[string]protocol.Epoch{}, open: map[message]time.Time{},
+		last: map[[2]string]int{}, seen: map[string]int{}, perHome: map[string]int{},
+	}
+}
+
+func (m message) key() message { m.hops = 0; return m }
+
+func (l *ledger) accepted(m message) {
+	l.seen["accepted"]++
+	l.open[m.key()] = l.w.now
+}
+
+func (l *ledger) handled(n *node, e protocol.Epoch, m message) {
+	l.w.note("%s handles %v by %v", n.name, m, e)
+	l.seen["handled"]++
+	if _, ok := l.open[m.key()]; !ok {
+		l.w.fail("%v is handled twice, now on %s by %v", m, n.name, e)
+	}
+	delete(l.open, m.key())
+	sender := [2]string{m.from, m.shard}
+	if l.strict && m.n != l.last[sender]+1 {
+		l.w.fail("%v is handled on %s after #%d of the same sender", m, n.name, l.last[sender])
+	}
+	l.last[sender] = max(l.last[sender], m.n)
+}
+
+// hosted: never two hosts at a time, and each by a higher epoch than all before.
+func (l *ledger) hosted(n *node, a region.Host) {
+	l.seen["hosted"]++
+	l.perHome[a.Shard]++
+	if other := l.hosts[a.Shard]; other != nil && !other.dead {
+		l.w.fail("%s hosts %s by %v while %s still does by %v", n.name, a.Shard, a.Epoch, other.name, l.epochs[a.Shard])
+	}
+	if !l.epochs[a.Shard].Less(a.Epoch) {
+		l.w.fail("%s hosts %s by %v, after %v", n.name, a.Shard, a.Epoch, l.epochs[a.Shard])
+	}
+	l.hosts[a.Shard], l.epochs[a.Shard] = n, a.Epoch
+}
+
+func (l *ledger) unhosted(n *node, shard string) {
+	if l.hosts[shard] == n {
+		delete(l.hosts, shard)
+	}
+}
+
+// ended: a node that is gone hosts nothing. One that left in good order has
+// kept nothing back, unless there was nobody to give it to.
+func (l *ledger) ended(n *node) {
+	for _, shard := range l.w.shards {
+		l.unhosted(n, shard)
+	}
+}
+
+func (l *ledger) left(n *node, took time.Duration) {
+	l.leaves = append(l.leaves, took)
+	if !n.left {
+		l.w.note("%s goes without being clear", n.name)
+		if l.strict {
+			l.w.fail("%s was not clear a minute after it began to leave", n.name)
+		}
+		return
+	}
+	for _, shard := range l.w.shards {
+		if s := n.slots[shard]; s != nil && l.strict && len(s.carry)+len(s.buffer) > 0 {
+			l.w.fail("%s leaves with %d messages for %s", n.name, len(s.carry)+len(s.buffer), shard)
+		}
+	}
+}
+
+func (l *ledger) regionEvent(e region.Event) {
+	switch e.(type) {
+	case region.MarkersMissing:
+		l.seen["markers missing"]++
+	case region.CarryMissing:
+		l.seen["carry missing"]++
+	case region.Disagrees:
+	}
+}
+
+func (l *ledger) coordinatorEvent(e coordinator.Event) {
+	switch e.(type) {
+	case coordinator.Reigning:
+		l.seen["reigns"]++
+	case coordinator.Superseded:
+		l.seen["superseded"]++
+	case coordinator.Slow:
+		l.seen["slow"]++
+	case coordinator.Kept:
+		l.seen["kept"]++
+	case coordinator.GoneAhead:
+		l.seen["ahead"]++
+	case coordinator.DoubleHosted:
+		l.seen["doubled"]++
+	case coordinator.Moving:
+		l.seen["moves"]++
+	}
+}
+
+// waiting are the accepted messages that nobody has handled, of nodes that live.
+func (l *ledger) waiting() []message {
+	var waiting []message
+	for m := range maps.Keys(l.open) {
+		waiting = append(waiting, m)
+	}
+	slices.SortFunc(waiting, func(a, b message) int { return l.open[a].Compare(l.open[b]) })
+	return waiting
+}
