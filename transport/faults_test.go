@@ -151,7 +151,7 @@ func TestREM02NewIncarnationIsWelcomeAtOnce(t *testing.T) {
 func TestREM04AttemptsLeaveNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := NewMemory()
-		const attempts = 10_000
+		const attempts = 5_000
 		silent, err := memory.bind(nodeID("10.0.0.2", 2552, 0).Address)
 		if err != nil {
 			t.Fatal(err)
