@@ -73,7 +73,7 @@ type form interface {
 	visible(m any) any
 	// decode makes a message of a payload and attaches r.
 	decode(n *named, payload []byte, r Replier) (any, error)
-	// pending is the reply that m carries, nil for none.
+	// pending is the reply that m carries, nil if nobody waits for one.
 	pending(n *named, m any) Pending
 	// keepReply gives to, a decoded message, the reply of from.
 	keepReply(from, to any) any
@@ -192,14 +192,10 @@ func (a asked[M, R, Q]) decode(n *named, payload []byte, r Replier) (any, error)
 }
 
 func (a asked[M, R, Q]) pending(n *named, m any) Pending {
-	reply := a.replyOf(m.(Q))
-	if reply == (actor.Reply[R]{}) {
-		return nil
-	}
-	if p, ok := reply.Promise(); ok {
+	if p, ok := a.replyOf(m.(Q)).Promise(); ok {
 		return promised{p, n}
 	}
-	return &forwarded[R]{named: n, reply: reply}
+	return nil
 }
 
 func (a asked[M, R, Q]) keepReply(from, to any) any {

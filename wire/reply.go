@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/actor"
@@ -20,13 +18,14 @@ type Pending interface {
 	// OnEnd registers f to run once when nobody waits any more: see
 	// [actor.Promise].
 	OnEnd(f func())
-	// Deadline is when the asker gives up; false if that is not known, as for a
-	// request that was forwarded: then the keeper sets the bound.
+	// Deadline is when the asker gives up; false if it does not or that is not
+	// known, and then the keeper sets a bound.
 	Deadline() (time.Time, bool)
 }
 
 // Replier sends the answer of one remote request back. One of its methods is
-// called, at most once.
+// called, at most once. If it has a method Deadline like a context's, that is
+// the asker's, and it goes on with a request that is forwarded.
 type Replier interface {
 	// Reply sends an encoded R. It may keep payload.
 	Reply(payload []byte) error
@@ -34,7 +33,8 @@ type Replier interface {
 	Fail(err error) error
 }
 
-// promised is the pending ask of this process.
+// promised is a pending ask of this process, or one from elsewhere that is on
+// its way through it.
 type promised struct {
 	actor.Promise
 	named *named
@@ -66,55 +66,9 @@ func (a *answerer) Respond(v any) error {
 
 func (a *answerer) Fail(err error) error { return a.to.Fail(err) }
 
-// forwarded is a request on its way through this node: its answer goes where
-// the request came from.
-type forwarded[R any] struct {
-	named *named
-	reply actor.Reply[R]
-
-	mu    sync.Mutex
-	ended bool
-	onEnd []func()
-}
-
-// The errors of Send and Fail are dropped here and below: the one who would
-// want them is the asker, who cannot be reached.
-
-func (f *forwarded[R]) Resolve(payload []byte) {
-	var v R
-	if err := f.named.decodeInto(payload, &v); err != nil {
-		f.Reject(err)
-		return
+func (a *answerer) Deadline() (time.Time, bool) {
+	if d, ok := a.to.(interface{ Deadline() (time.Time, bool) }); ok {
+		return d.Deadline()
 	}
-	_ = f.reply.Send(context.Background(), v)
-	f.end()
+	return time.Time{}, false
 }
-
-func (f *forwarded[R]) Reject(err error) {
-	_ = f.reply.Fail(context.Background(), err)
-	f.end()
-}
-
-func (f *forwarded[R]) end() {
-	f.mu.Lock()
-	run := f.onEnd
-	f.ended, f.onEnd = true, nil
-	f.mu.Unlock()
-	for _, g := range run {
-		g()
-	}
-}
-
-func (f *forwarded[R]) OnEnd(g func()) {
-	f.mu.Lock()
-	ended := f.ended
-	if !ended {
-		f.onEnd = append(f.onEnd, g)
-	}
-	f.mu.Unlock()
-	if ended {
-		g()
-	}
-}
-
-func (f *forwarded[R]) Deadline() (time.Time, bool) { return time.Time{}, false }

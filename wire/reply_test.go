@@ -33,12 +33,15 @@ func (r *responder) Fail(err error) error { r.err = err; return nil }
 
 // replier is the node's way back to an asker.
 type replier struct {
-	payload []byte
-	err     error
+	payload  []byte
+	err      error
+	deadline time.Time
 }
 
 func (r *replier) Reply(payload []byte) error { r.payload = payload; return nil }
 func (r *replier) Fail(err error) error       { r.err = err; return nil }
+
+func (r *replier) Deadline() (time.Time, bool) { return r.deadline, !r.deadline.IsZero() }
 
 func TestReplyTravelsBack(t *testing.T) {
 	p := protocol(t)
@@ -158,5 +161,55 @@ func TestAskOverTheWire(t *testing.T) {
 	l.handle = func(Msg) { l.pending.Resolve([]byte("no reply")) }
 	if _, err := actor.Ask(ctx, ref, count{}); !errors.Is(err, wire.ErrUndecodable) {
 		t.Errorf("Ask whose reply is no reply = %v; want ErrUndecodable", err)
+	}
+}
+
+func TestForwardedRequestIsAnsweredWhereItCameFrom(t *testing.T) {
+	p := protocol(t)
+	first, _, err := p.Append(nil, count{Of: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asker := &replier{deadline: at}
+	m, err := p.Decode(first, asker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, pending, err := p.Append(nil, m)
+	if err != nil || pending == nil {
+		t.Fatalf("Append of a request from elsewhere = %v, %v; want a pending reply", pending, err)
+	}
+	if d, ok := pending.Deadline(); !ok || !d.Equal(at) {
+		t.Errorf("Deadline = %v, %t; want the asker's, %v", d, ok, at)
+	}
+	answer, err := wire.CBOR.Append(nil, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pending.Resolve(answer)
+	pending.Reject(errPoor) // too late
+	if string(asker.payload) != string(answer) || asker.err != nil {
+		t.Errorf("the asker got %x, %v; want %x", asker.payload, asker.err, answer)
+	}
+}
+
+func TestUnencodableReplyFailsTheAsk(t *testing.T) {
+	p := wire.MustProtocol[Msg](wire.Request("test.find", find{}))
+	data, _, err := p.Append(nil, find{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asker := &replier{}
+	m, err := p.Decode(data, asker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tooLong := make(map[string]line, 65_537)
+	for i := range 65_537 {
+		tooLong[fmt.Sprint(i)] = line{}
+	}
+	err = m.(find).reply.Send(t.Context(), tooLong)
+	if !errors.Is(err, wire.ErrUnencodable) || !errors.Is(asker.err, wire.ErrUnencodable) {
+		t.Errorf("Send = %v, and the asker got %v; want ErrUnencodable for both", err, asker.err)
 	}
 }

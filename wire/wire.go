@@ -183,8 +183,8 @@ func (p *Protocol[M]) entry(m M) (*named, error) {
 }
 
 // Append appends the name and the payload of m to dst. pending is the reply
-// that m carries, nil for none: the ask of this process that waits for it, or
-// the one elsewhere that a forwarded request came from. On an error out is dst
+// that m carries, nil if nobody waits for one: the ask of this process, or the
+// one elsewhere that a forwarded request came from. On an error out is dst
 // as it was: a [*NotNamedError], or one that wraps [ErrUnencodable].
 func (p *Protocol[M]) Append(dst []byte, m M) (out []byte, pending Pending, err error) {
 	n, err := p.entry(m)
