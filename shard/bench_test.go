@@ -1,0 +1,142 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
+	"github.com/troupe-go/troupe/shard/internal/region"
+	"github.com/troupe-go/troupe/transport"
+)
+
+// counted is an actor that counts and tells when it has heard n messages.
+func counted(n int64, done chan<- struct{}) actor.Start[msg] {
+	return func(*actor.Ctx[msg]) (actor.Behavior[msg], error) {
+		var heard int64
+		return func(*actor.Ctx[msg], msg) error {
+			if heard++; heard == n {
+				done <- struct{}{}
+			}
+			return nil
+		}, nil
+	}
+}
+
+// patient tells n messages and waits while the mailbox is full.
+func patient(b *testing.B, ref actor.Ref[msg], n int) {
+	var m msg = say{From: "bench", N: 1}
+	ctx := context.Background()
+	for range n {
+		for ref.Tell(ctx, m) != nil {
+			time.Sleep(50 * time.Microsecond)
+		}
+	}
+}
+
+// A local sharded send is measured beside the plain local send that it is made of.
+func BenchmarkTellPlainActor(b *testing.B) {
+	b.ReportAllocs()
+	sys := actor.NewSystem(actor.Config{Log: slog.New(slog.DiscardHandler)})
+	defer func() { _ = sys.Stop(context.Background()) }()
+	done := make(chan struct{}, 1)
+	ref, err := actor.Spawn(sys, "plain", counted(int64(b.N), done))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	patient(b, ref, b.N)
+	<-done
+}
+
+func BenchmarkTellLocalEntity(b *testing.B) {
+	b.ReportAllocs()
+	done := make(chan struct{}, 1)
+	r, stop := benchShell(b, counted(int64(b.N), done))
+	defer stop()
+	s, err := r.slotOf("#engineering")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.setHost(region.Host{Shard: s.shard, Epoch: protocol.Epoch{Term: 1, N: 1}}, time.Now())
+	b.ResetTimer()
+	patient(b, r.ref("#engineering"), b.N)
+	<-done
+}
+
+func BenchmarkTellLocalEntities(b *testing.B) {
+	b.ReportAllocs()
+	r, stop := benchShell(b, counted(-1, nil))
+	defer stop()
+	var refs []actor.Ref[msg]
+	for i := range 10_000 {
+		id := fmt.Sprint("#", i)
+		s, err := r.slotOf(id)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if s.here == nil {
+			s.setHost(region.Host{Shard: s.shard, Epoch: protocol.Epoch{Term: 1, N: 1}}, time.Now())
+		}
+		refs = append(refs, r.ref(id))
+		patient(b, r.ref(id), 1)
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		patient(b, refs[i%len(refs)], 1)
+	}
+}
+
+func BenchmarkTellRemoteEntity(b *testing.B) {
+	b.ReportAllocs()
+	r, stop := benchShell(b, counted(-1, nil))
+	defer stop()
+	s, err := r.slotOf("#engineering")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.setRoute(region.Route{Shard: s.shard, Home: member.ID{UID: 7}, Epoch: protocol.Epoch{Term: 1, N: 1}}, time.Now())
+	ref, ctx := r.ref("#engineering"), context.Background()
+	var m msg = say{From: "bench", N: 1}
+	b.ResetTimer()
+	for range b.N {
+		if err := ref.Tell(ctx, m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// benchShell is a type on a node without a cluster.
+func benchShell(b *testing.B, start actor.Start[msg]) (r *shell[msg], stop func()) {
+	w := &world{log: slog.New(slog.DiscardHandler), nodes: map[member.ID]*fakeNode{}}
+	n := &fakeNode{w: w, id: member.ID{UID: 1}, system: actor.NewSystem(actor.Config{Log: w.log})}
+	typ, err := Type[msg]{Name: "bench", Start: start, Protocol: newProtocol()}.withDefaults()
+	if err != nil {
+		b.Fatal(err)
+	}
+	r = newShell(n, typ)
+	r.port = new(sink)
+	r.control.port = r.port
+	close(r.ready)
+	go r.control.run(nil)
+	return r, func() {
+		r.end()
+		_ = n.system.Stop(context.Background())
+	}
+}
+
+// sink is a port that takes everything.
+type sink struct{ frames atomic.Int64 }
+
+func (*sink) Lane(uint32) transport.Lane { return transport.User }
+func (*sink) Close()                     {}
+
+func (s *sink) Send(member.ID, transport.Lane, []byte) error {
+	s.frames.Add(1)
+	return nil
+}

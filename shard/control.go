@@ -1,0 +1,322 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	troupe "github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/shard/internal/coordinator"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
+	"github.com/troupe-go/troupe/shard/internal/region"
+	"github.com/troupe-go/troupe/transport"
+)
+
+// A control is the one goroutine that steps a type's cores on this node and has
+// carried out what they decide.
+//
+// What other nodes send waits in a bounded inbox, and they wait with it. What
+// this node itself has to say waits in a list that is bounded by what can be
+// said, a few words per shard, so that saying it blocks no teller.
+type control struct {
+	port     port
+	hands    hands
+	self     troupe.ID
+	log      *slog.Logger
+	counts   *counts
+	complain *complaints
+
+	region      *region.Core
+	coordinator *coordinator.Core
+	toSelf      []word // what the cores of this node say to each other
+	settling    bool   // it is being worked off
+
+	inbox    chan incoming
+	views    latest
+	posts    posts
+	queries  chan func()
+	retrying atomic.Bool // a lane or mailbox was full
+	againAt  time.Time
+
+	role       string
+	hosts      atomic.Bool // this node has the role
+	registered atomic.Bool
+	left       chan struct{} // closed when a leave is complete
+	hasLeft    bool
+	stopping   chan struct{}
+	stopped    chan struct{}
+
+	regionWake, coordinatorWake time.Time
+}
+
+// hands do what the cores decided, and what is due by the clock. They are used
+// by the loop alone.
+type hands interface {
+	// do carries out one action.
+	do(now time.Time, a region.Action)
+	// again goes on with what a full lane or mailbox had stopped.
+	again(now time.Time)
+	// housekeep does what is due by now; due tells when that is next.
+	housekeep(now time.Time)
+	due() time.Time
+}
+
+// A word is a control message and who says it.
+type word struct {
+	from troupe.ID
+	msg  protocol.Message
+}
+
+// incoming is what came from another node: one of these.
+type incoming struct {
+	in     region.Input // from a lane of messages
+	word   word         // from the control lane
+	noPort troupe.ID    // has not joined the type
+}
+
+const (
+	inboxSize  = 1024
+	againAfter = 10 * time.Millisecond // until a full lane or mailbox is tried again
+)
+
+func newControl(self troupe.ID, h hands, set settings) *control {
+	return &control{
+		hands: h, self: self,
+		region:      region.New(self, set.region),
+		coordinator: coordinator.New(self, set.coordinator),
+		inbox:       make(chan incoming, inboxSize),
+		views:       latest{changed: make(chan struct{}, 1)},
+		posts:       posts{ready: make(chan struct{}, 1)},
+		queries:     make(chan func()),
+		left:        make(chan struct{}),
+		stopping:    make(chan struct{}), stopped: make(chan struct{}),
+	}
+}
+
+// settings of the two cores.
+type settings struct {
+	region      region.Settings
+	coordinator coordinator.Settings
+}
+
+// run is the loop, until stop is called or the node is done.
+func (c *control) run(nodeDone <-chan struct{}) {
+	defer close(c.stopped)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.stopping:
+			return
+		case <-nodeDone:
+			return
+		case in := <-c.inbox:
+			c.take(time.Now(), in)
+		case <-c.views.changed:
+			c.view(time.Now(), c.views.v.Load())
+		case <-c.posts.ready:
+			for _, in := range c.posts.take() {
+				c.stepRegion(time.Now(), in)
+			}
+		case ask := <-c.queries:
+			ask()
+		case <-timer.C:
+			c.tick(time.Now())
+		}
+		timer.Reset(time.Until(c.wake(time.Now())))
+	}
+}
+
+func (c *control) view(now time.Time, v *troupe.View) {
+	if m, ok := v.SelfMember(); ok {
+		c.hosts.Store(m.HasRole(c.role))
+	}
+	c.stepRegion(now, region.ViewChanged{View: v})
+	c.stepCoordinator(now, coordinator.ViewChanged{View: v})
+}
+
+func (c *control) take(now time.Time, in incoming) {
+	switch {
+	case in.in != nil:
+		c.stepRegion(now, in.in)
+	case in.word.msg != nil:
+		c.hear(now, in.word)
+	default:
+		c.stepCoordinator(now, coordinator.NoPort{From: in.noPort})
+	}
+}
+
+// hear steps the core that a control message is for.
+func (c *control) hear(now time.Time, w word) {
+	_, headed := w.msg.(interface{ Head() protocol.Header })
+	_, stale := w.msg.(protocol.StaleRoute)
+	if headed || stale {
+		c.stepRegion(now, region.Received{From: w.from, Msg: w.msg})
+	} else {
+		c.stepCoordinator(now, coordinator.Received{From: w.from, Msg: w.msg})
+	}
+}
+
+func (c *control) stepRegion(now time.Time, in region.Input) {
+	out := c.region.Step(now, in)
+	for _, a := range out.Do {
+		c.hands.do(now, a)
+	}
+	for _, e := range out.Events {
+		c.logRegion(e)
+	}
+	c.regionWake = out.Wake
+	c.registered.Store(c.region.Registered())
+	if out.Left && !c.hasLeft {
+		c.hasLeft = true
+		close(c.left)
+	}
+	c.sendAll(now, out.Send)
+}
+
+func (c *control) stepCoordinator(now time.Time, in coordinator.Input) {
+	out := c.coordinator.Step(now, in)
+	for _, e := range out.Events {
+		c.logCoordinator(e)
+	}
+	c.coordinatorWake = out.Wake
+	c.sendAll(now, out.Send)
+}
+
+// sendAll sends packets; those to this node are stepped before anything else,
+// in order.
+func (c *control) sendAll(now time.Time, packets []protocol.Packet) {
+	for _, p := range packets {
+		if p.To == c.self {
+			c.toSelf = append(c.toSelf, word{c.self, p.Msg})
+			continue
+		}
+		frame := protocol.Append([]byte{frameControl}, p.Msg)
+		if err := c.port.Send(p.To, transport.Control, frame); err != nil {
+			c.counts.add(DropLane) // the protocol repeats what needs an answer
+			c.complain.warn("control message not sent", string(DropLane), slog.Any("to", p.To), slog.Any("error", err))
+		}
+	}
+	if c.settling {
+		return // the caller further up goes on with them
+	}
+	c.settling = true
+	for len(c.toSelf) > 0 {
+		w := c.toSelf[0]
+		c.toSelf = c.toSelf[1:]
+		c.hear(now, w)
+	}
+	c.settling = false
+}
+
+// wake is when the loop has something to do by the clock.
+func (c *control) wake(now time.Time) time.Time {
+	if c.retrying.Load() && c.againAt.IsZero() {
+		c.againAt = now.Add(againAfter)
+	}
+	next := now.Add(time.Hour)
+	for _, t := range [...]time.Time{c.regionWake, c.coordinatorWake, c.againAt, c.hands.due()} {
+		if !t.IsZero() && t.Before(next) {
+			next = t
+		}
+	}
+	return next
+}
+
+func (c *control) tick(now time.Time) {
+	if due(c.regionWake, now) {
+		c.stepRegion(now, region.Tick{})
+	}
+	if due(c.coordinatorWake, now) {
+		c.stepCoordinator(now, coordinator.Tick{})
+	}
+	if due(c.againAt, now) {
+		c.againAt = time.Time{}
+		c.retrying.Store(false)
+		c.hands.again(now)
+	}
+	if due(c.hands.due(), now) {
+		c.hands.housekeep(now)
+	}
+}
+
+func due(t, now time.Time) bool { return !t.IsZero() && !now.Before(t) }
+
+// The rest is for other goroutines.
+
+// enqueue takes what came from another node; it waits while the inbox is full.
+func (c *control) enqueue(in incoming) {
+	select {
+	case c.inbox <- in:
+	case <-c.stopping:
+	case <-c.stopped:
+	}
+}
+
+func (c *control) receive(from troupe.ID, frame []byte) {
+	msg, err := protocol.Decode(frame)
+	if err != nil {
+		c.counts.add(DropControl)
+		c.complain.warn("control message dropped", string(DropControl), slog.Any("from", from), slog.Any("error", err))
+		return
+	}
+	c.enqueue(incoming{word: word{from, msg}})
+}
+
+// note tells the core of a stale route, unless the inbox is full: the next
+// message that comes by it tells again.
+func (c *control) note(in region.StaleRoute) {
+	select {
+	case c.inbox <- incoming{in: in}:
+	default:
+		c.counts.add(DropStaleNote)
+	}
+}
+
+// post takes what this node has to say. It never blocks.
+func (c *control) post(in region.Input) { c.posts.add(in) }
+
+// retry has the loop come back soon to what a full lane or mailbox stopped.
+func (c *control) retry() {
+	if c.retrying.CompareAndSwap(false, true) {
+		c.posts.signal()
+	}
+}
+
+// leave hands over all that is hosted here and waits until that is done.
+func (c *control) leave(ctx context.Context) error {
+	c.post(region.Leave{})
+	select {
+	case <-c.left:
+		return nil
+	case <-c.stopped:
+		return ErrEnded
+	case <-ctx.Done():
+		return fmt.Errorf("hand over shards: %w", context.Cause(ctx))
+	}
+}
+
+// stop ends the loop and waits for it.
+func (c *control) stop() {
+	close(c.stopping)
+	<-c.stopped
+}
+
+// why asks the cores what a shard waits for.
+func (c *control) why(shard string) (lines []string) {
+	ran := make(chan struct{})
+	ask := func() {
+		defer close(ran)
+		for _, w := range append(c.region.Why(shard), c.coordinator.Why(shard)...) {
+			lines = append(lines, "waits for "+w.String())
+		}
+	}
+	select {
+	case c.queries <- ask:
+		<-ran
+	case <-c.stopped:
+	}
+	return lines
+}

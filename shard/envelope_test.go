@@ -1,0 +1,57 @@
+package shard
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-go/troupe/shard/internal/protocol"
+)
+
+func TestEnvelope(t *testing.T) {
+	for _, e := range []envelope{
+		{kind: frameMessage},
+		{kind: frameMarker, shard: -648, epoch: protocol.Epoch{Term: 3, N: 1 << 60}},
+		{
+			kind: frameMessage, hops: 2, shard: math.MaxInt32, epoch: protocol.Epoch{Term: 1, N: 2},
+			correlation: 77, remaining: 3 * time.Second, id: strings.Repeat("ü", 300),
+		},
+		{kind: frameMessage, remaining: maxRemaining},
+	} {
+		frame := append(e.append(nil), "rest"...)
+		got, rest, err := openEnvelope(frame)
+		if err != nil || got != e || string(rest) != "rest" {
+			t.Errorf("%+v came back as %+v, %q, %v", e, got, rest, err)
+		}
+		address(frame, protocol.Epoch{Term: 8, N: 9}, 10)
+		e.epoch, e.correlation = protocol.Epoch{Term: 8, N: 9}, 10
+		if got, _, _ := openEnvelope(frame); got != e {
+			t.Errorf("addressed anew: %+v, want %+v", got, e)
+		}
+	}
+}
+
+func FuzzEnvelope(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(append(envelope{kind: frameMessage, shard: -1, remaining: time.Hour, id: "#engineering"}.append(nil), "rest"...))
+	f.Add(append(make([]byte, envelopeSize), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1))
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		e, rest, err := openEnvelope(frame)
+		if err != nil {
+			if !errors.Is(err, ErrEnvelope) {
+				t.Errorf("error of another kind: %v", err)
+			}
+			return
+		}
+		if e.remaining < 0 || e.remaining > maxRemaining {
+			t.Errorf("remaining time %v", e.remaining)
+		}
+		again, rest2, err := openEnvelope(append(e.append(nil), rest...))
+		if err != nil || again != e || !bytes.Equal(rest, rest2) {
+			t.Errorf("%+v came back as %+v, %v", e, again, err)
+		}
+	})
+}

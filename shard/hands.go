@@ -1,0 +1,143 @@
+package shard
+
+import (
+	"log/slog"
+	"time"
+
+	troupe "github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/shard/internal/region"
+)
+
+// do carries out one action of the region's core.
+func (r *shell[M]) do(now time.Time, a region.Action) {
+	switch a := a.(type) {
+	case region.Route:
+		r.on(a.Shard, func(s *slot[M]) { s.setRoute(a, now) })
+		r.observeHome(a.Shard, a.Home)
+	case region.Host:
+		r.on(a.Shard, func(s *slot[M]) { s.setHost(a, now) })
+		r.observeHome(a.Shard, r.self)
+	case region.Open:
+		r.on(a.Shard, func(s *slot[M]) { s.setOpen(now) })
+	case region.Buffer:
+		r.on(a.Shard, func(s *slot[M]) { s.setBuffer(a) })
+	case region.Drain:
+		r.on(a.Shard, func(s *slot[M]) {
+			if h := s.end((*actor.Cell[M]).Drain); h != nil {
+				r.drains = append(r.drains, drain[M]{h, now.Add(slowAfter), a.Deadline})
+			}
+		})
+	case region.Kill:
+		r.on(a.Shard, func(s *slot[M]) {
+			if h := s.end((*actor.Cell[M]).Stop); h != nil {
+				r.drains = append(r.drains, drain[M]{h, now.Add(slowAfter), time.Time{}})
+			}
+		})
+	}
+}
+
+// on finds the slot of a shard. One that cannot exist here was named by a node
+// that divides ids differently; it has no messages, so nothing needs doing.
+func (r *shell[M]) on(shard string, f func(*slot[M])) {
+	if s, ok := r.slotNamed(shard); ok {
+		f(s)
+		return
+	}
+	r.counts.add(DropDisagree)
+	r.complain.warn("unknown shard", string(DropDisagree), slog.String("shard", shard), slog.Any("error", ErrDisagree))
+}
+
+func (r *shell[M]) observeHome(shard string, home troupe.ID) {
+	if r.typ.Observe != nil {
+		r.typ.Observe(Event{Kind: HomeLearned, Type: r.typ.Name, Shard: shard, Node: home})
+	}
+}
+
+// again goes on with what a full lane or mailbox had stopped.
+func (r *shell[M]) again(now time.Time) {
+	for s := range r.allSlots() {
+		s.again(now)
+	}
+}
+
+// A drain is a shard whose entities were told to end.
+type drain[M any] struct {
+	local    *local[M]
+	slow     time.Time // when those that remain are named in a warning; zero when that was done
+	deadline time.Time // when they are stopped after the message in hand; zero when that was done
+}
+
+const (
+	slowAfter   = 5 * time.Second
+	expireEvery = time.Second
+	minSweep    = 100 * time.Millisecond
+)
+
+// due is when housekeeping has something to do.
+func (r *shell[M]) due() time.Time {
+	next := r.sweepAt
+	earlier := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, d := range r.drains {
+		earlier(d.slow)
+		earlier(d.deadline)
+	}
+	if r.room.used.Load() > 0 {
+		earlier(r.expireAt)
+	}
+	return next
+}
+
+func (r *shell[M]) housekeep(now time.Time) {
+	kept := r.drains[:0]
+	for _, d := range r.drains {
+		if d.check(now) {
+			kept = append(kept, d)
+		}
+	}
+	clear(r.drains[len(kept):])
+	r.drains = kept
+	if !now.Before(r.expireAt) {
+		r.expireAt = now.Add(expireEvery)
+		for s := range r.allSlots() {
+			s.expire(now)
+		}
+	}
+	if due(r.sweepAt, now) {
+		r.sweep(now)
+	}
+}
+
+// check watches over a drain; false when it is over.
+func (d *drain[M]) check(now time.Time) bool {
+	left, some := d.local.remaining()
+	if left == 0 {
+		return false
+	}
+	log := d.local.s.r.log
+	if due(d.slow, now) {
+		d.slow = time.Time{}
+		log.Warn("entities are slow to end; their shard cannot move before",
+			slog.String("shard", d.local.s.shard), slog.Int("left", left), slog.Any("entities", some), slog.Time("deadline", d.deadline))
+	}
+	if due(d.deadline, now) {
+		d.deadline = time.Time{}
+		log.Warn("entities are stopped after the message in hand: their time to end is over (Type.HandOffTimeout)",
+			slog.String("shard", d.local.s.shard), slog.Int("left", left), slog.Any("entities", some))
+		d.local.s.end((*actor.Cell[M]).Stop)
+	}
+	return true
+}
+
+// sweep passivates the entities that were idle for long enough. There is no timer
+// per entity, so an idle one lives up to half as long again.
+func (r *shell[M]) sweep(now time.Time) {
+	r.sweepAt = now.Add(max(r.typ.Idle/2, minSweep))
+	for s := range r.allSlots() {
+		s.passivate(now.Add(-r.typ.Idle))
+	}
+}

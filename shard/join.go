@@ -1,0 +1,140 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	troupe "github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/shard/internal/coordinator"
+	"github.com/troupe-go/troupe/shard/internal/region"
+	"github.com/troupe-go/troupe/transport"
+	"github.com/troupe-go/troupe/wire"
+)
+
+// Join makes a node take part in a type: it routes messages to its entities and,
+// unless the type asks for a role that the node has not, hosts some of them. It
+// returns at once; messages wait until the homes of their shards are known. The
+// node hands its shards over when it leaves, and stops them when it ends.
+//
+// All problems of the declaration are reported together. A type can be joined
+// once per node: errors.Is(err, ErrJoined).
+func Join[M any](n *troupe.Node, t Type[M]) (*Entities[M], error) {
+	return join(clusterNode{n}, t)
+}
+
+// Entities is a node's part in a type: where refs to its entities come from.
+type Entities[M any] struct{ r *shell[M] }
+
+// Ref gives the address of the entity with an id, wherever it lives; it need not
+// exist: its first message starts it. Refs of one id are equal on one node.
+//
+// Tell never blocks. nil from it means accepted; see the package comment. An
+// error means certainly not: wire.ErrNotNamed for a message that the protocol
+// does not list, actor.ErrFull for a full mailbox, buffer or lane, [ErrEnded].
+func (e *Entities[M]) Ref(id string) actor.Ref[M] { return e.r.ref(id) }
+
+// Region is the same part for tools, whatever M is.
+func (e *Entities[M]) Region() Region { return e.r }
+
+// A node is what a type needs of the node that it is joined on.
+type node interface {
+	actor.Host
+	ID() troupe.ID
+	Log() *slog.Logger
+	Roundtrip() bool
+	Done() <-chan struct{}
+	DowningMargin() time.Duration
+	Subscribe(func(*troupe.View)) (unsubscribe func())
+	Open(name string, h troupe.PortHandler) (port, error)
+	Expect(to troupe.ID, p wire.Pending) (correlation uint64)
+	Replier(asker troupe.ID, correlation uint64) wire.Replier
+	OnLeave(name string, f func(context.Context) error)
+	OnEnd(name string, f func())
+	Component(key any, make func() any) any
+}
+
+// A port is where a type's frames leave.
+type port interface {
+	Lane(hash uint32) transport.Lane
+	Send(to troupe.ID, lane transport.Lane, frame []byte) error
+	Close()
+}
+
+// clusterNode is a real node.
+type clusterNode struct{ *troupe.Node }
+
+func (n clusterNode) Open(name string, h troupe.PortHandler) (port, error) {
+	return n.Node.Open(name, h)
+}
+
+func join[M any](n node, t Type[M]) (*Entities[M], error) {
+	t, err := t.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("join type %q: invalid declaration: %w", t.Name, err)
+	}
+	r := newShell(n, t)
+	all := joinedOn(n)
+	if err := all.add(r); err != nil {
+		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
+	}
+	p, err := n.Open("troupe.shard/"+t.Name, r)
+	if err != nil {
+		all.remove(r)
+		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
+	}
+	r.port, r.control.port = p, p
+	close(r.ready)
+	go r.control.run(n.Done()) // end waits for it
+	n.OnLeave("shards of "+t.Name, r.control.leave)
+	n.OnEnd("shards of "+t.Name, r.end)
+	n.Subscribe(r.control.views.set) // for as long as the node lives
+	return &Entities[M]{r}, nil
+}
+
+// newShell prepares a type that is not connected to the cluster yet.
+func newShell[M any](n node, t Type[M]) *shell[M] {
+	r := &shell[M]{
+		node: n, self: n.ID(), typ: t,
+		log:   n.Log().With(slog.String("type", t.Name)),
+		slots: make([]atomic.Pointer[slot[M]], 2*t.Shards),
+		seed:  maphash.MakeSeed(),
+		ready: make(chan struct{}),
+		room:  room{limit: int64(t.Buffer)},
+	}
+	r.control = newControl(r.self, r, settingsOf(n, t))
+	r.control.counts, r.control.complain, r.control.log = &r.counts, &r.complain, r.log
+	r.control.role = t.Role
+	r.control.hosts.Store(t.Role == "") // until the node is a member, whose roles are known
+	r.complain.log = r.log
+	now := time.Now()
+	r.expireAt = now.Add(expireEvery)
+	if t.Idle > 0 {
+		r.sweepAt = now.Add(max(t.Idle/2, minSweep))
+	}
+	r.options = append(r.options, t.Options...)
+	if t.Mailbox > 0 {
+		r.options = append(r.options, actor.Mailbox(t.Mailbox))
+	}
+	return r
+}
+
+// settingsOf a type for the cores. Two nodes that divide ids differently must not
+// serve one type together, so what they agree on travels and is compared.
+func settingsOf[M any](n node, t Type[M]) settings {
+	agree := fmt.Sprintf("%d shards", t.Shards)
+	return settings{
+		region: region.Settings{
+			Role: t.Role, Agree: agree, Retry: t.Retry, HandOffTimeout: t.HandOffTimeout,
+		},
+		coordinator: coordinator.Settings{
+			Role: t.Role, Agree: agree, Strategy: t.Strategy, Retry: t.Retry,
+			HandOffTimeout: t.HandOffTimeout, ShardStartTimeout: t.ShardStartTimeout,
+			RebalanceEvery: t.RebalanceEvery, Margin: n.DowningMargin(),
+		},
+	}
+}

@@ -1,0 +1,62 @@
+package shard
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/troupe-go/troupe/shard/internal/coordinator"
+	"github.com/troupe-go/troupe/shard/internal/region"
+)
+
+// logRegion tells the operator what the region's core decided on its own.
+func (c *control) logRegion(e region.Event) {
+	switch e := e.(type) {
+	case region.Disagrees:
+		c.complain.warn("this node gets no shards, for it declares the type differently; start it with what the coordinator has", "disagrees",
+			slog.String("here", e.Ours), slog.String("there", e.Coordinated), slog.Any("coordinator", e.Coordinator))
+	case region.MarkersMissing:
+		c.complain.warn("shard stops without the last word of other nodes", "markers missing",
+			slog.String("shard", e.Shard), slog.Any("nodes", e.From))
+	case region.CarryMissing:
+		c.complain.warn("shard opens without the last word of its previous host", "carry missing",
+			slog.String("shard", e.Shard), slog.Any("host", e.From))
+	}
+}
+
+// logCoordinator tells what the coordinator on this node decided. What happens
+// to single shards in the usual course is for debugging: a leave moves a
+// thousand.
+func (c *control) logCoordinator(e coordinator.Event) {
+	usual := func(level slog.Level, msg string, attrs ...slog.Attr) {
+		c.log.LogAttrs(context.Background(), level, msg, attrs...)
+	}
+	switch e := e.(type) {
+	case coordinator.Reigning:
+		usual(slog.LevelInfo, "this node coordinates the type", slog.Uint64("term", e.Term))
+	case coordinator.Surveyed:
+		usual(slog.LevelInfo, "all hosts have reported", slog.Uint64("term", e.Term), slog.Int("shards", e.Shards))
+	case coordinator.Superseded:
+		usual(slog.LevelInfo, "a region obeys a higher term", slog.Uint64("term", e.Term), slog.Uint64("higher", e.By))
+	case coordinator.Resigned:
+		usual(slog.LevelInfo, "another node coordinates the type", slog.Uint64("term", e.Term))
+	case coordinator.Moving:
+		usual(slog.LevelDebug, "shard moves", slog.String("shard", e.Home.Shard), slog.Any("from", e.Home.Node))
+	case coordinator.Placed:
+		usual(slog.LevelDebug, "shard placed", slog.String("shard", e.Home.Shard), slog.Any("at", e.Home.Node), slog.Any("epoch", e.Home.Epoch))
+	case coordinator.Kept:
+		c.complain.warn("shard stays, for some nodes did not acknowledge its hand-over", "hand-over given up",
+			slog.String("shard", e.Home.Shard), slog.Any("host", e.Home.Node), slog.Any("silent", e.Silent))
+	case coordinator.GoneAhead:
+		c.complain.warn("hand-over goes on without some nodes' word", "hand-over not acknowledged",
+			slog.String("shard", e.Home.Shard), slog.Any("host", e.Home.Node), slog.Any("silent", e.Silent))
+	case coordinator.Slow:
+		c.complain.warn("shard has not stopped in time; it is not started elsewhere before", "slow hand-over",
+			slog.String("shard", e.Home.Shard), slog.Any("host", e.Home.Node), slog.Time("since", e.Since))
+	case coordinator.DoubleHosted:
+		c.complain.warn("shard had two hosts; the older copy is stopped", "two hosts",
+			slog.String("shard", e.Stays.Shard), slog.Any("stays", e.Stays.Node), slog.Any("stops", e.Stops.Node))
+	case coordinator.Disagrees:
+		c.complain.warn("a node gets no shards, for it declares the type differently", "disagrees",
+			slog.Any("node", e.Region), slog.String("there", e.Theirs), slog.String("here", e.Ours))
+	}
+}

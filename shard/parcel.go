@@ -1,0 +1,75 @@
+package shard
+
+import (
+	"fmt"
+	"time"
+
+	troupe "github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/wire"
+)
+
+// A parcel is a message on its way to an entity.
+type parcel[M any] struct {
+	id   string
+	m    M
+	hops uint8 // how often a node passed it on because it was not the home
+	*seal
+
+	// deadline is when the asker gives up; zero for a tell and for an ask without limit.
+	deadline time.Time
+}
+
+// A seal is what is known of a parcel once it was encoded.
+type seal struct {
+	message []byte       // wire name and payload
+	pending wire.Pending // the ask that waits for an answer; nil for a tell
+
+	// An ask is registered once per home, however often the link has to be tried.
+	home        troupe.ID
+	correlation uint64
+}
+
+// sealed encodes the message, once. It fails for a message that cannot travel.
+func (p *parcel[M]) sealed(protocol *wire.Protocol[M]) error {
+	if p.seal != nil {
+		return nil
+	}
+	message, pending, err := protocol.Append(nil, p.m)
+	if err != nil {
+		return fmt.Errorf("encode %T: %w", p.m, err)
+	}
+	p.bind(&seal{message: message, pending: pending})
+	return nil
+}
+
+func (p *parcel[M]) bind(s *seal) {
+	p.seal = s
+	if s.pending != nil && p.deadline.IsZero() {
+		p.deadline, _ = s.pending.Deadline()
+	}
+}
+
+// expired tells whether the parcel is an ask that nobody waits for any more. It
+// knows only of those that were sealed, here or by the node that sent them.
+func (p *parcel[M]) expired(now time.Time) bool {
+	return !p.deadline.IsZero() && !now.Before(p.deadline)
+}
+
+// remaining is the time until the deadline as it travels: zero means no limit.
+func remaining(deadline, now time.Time) time.Duration {
+	if deadline.IsZero() {
+		return 0
+	}
+	return max(deadline.Sub(now), time.Microsecond)
+}
+
+// expect gives the correlation id under which home will answer the ask; zero for a tell.
+func (s *seal) expect(n node, home troupe.ID) uint64 {
+	if s.pending == nil {
+		return 0
+	}
+	if s.home != home {
+		s.home, s.correlation = home, n.Expect(home, s.pending)
+	}
+	return s.correlation
+}

@@ -1,0 +1,81 @@
+package shard
+
+import (
+	"iter"
+	"sync/atomic"
+	"time"
+)
+
+// A queue is parcels in order. The zero value is empty and holds no memory.
+type queue[M any] struct {
+	items []parcel[M]
+	head  int
+}
+
+func (q *queue[M]) len() int { return len(q.items) - q.head }
+
+func (q *queue[M]) push(p ...parcel[M]) { q.items = append(q.items, p...) }
+
+// pop takes the first; there must be one.
+func (q *queue[M]) pop() parcel[M] {
+	p := q.items[q.head]
+	q.items[q.head] = parcel[M]{}
+	if q.head++; q.head == len(q.items) {
+		q.items, q.head = nil, 0
+	}
+	return p
+}
+
+// all yields the first parcel again and again until the queue is empty: the loop
+// pops it, or breaks off and leaves the rest in line.
+func (q *queue[M]) all() iter.Seq[*parcel[M]] {
+	return func(yield func(*parcel[M]) bool) {
+		for q.len() > 0 && yield(&q.items[q.head]) {
+		}
+	}
+}
+
+// take empties the queue and gives what was in it.
+func (q *queue[M]) take() []parcel[M] {
+	items := q.items[q.head:]
+	q.items, q.head = nil, 0
+	return items
+}
+
+// takeExpired takes out the asks whose time is over.
+func (q *queue[M]) takeExpired(now time.Time) (expired []parcel[M]) {
+	kept := q.items[:q.head]
+	for _, p := range q.items[q.head:] {
+		if p.expired(now) {
+			expired = append(expired, p)
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	clear(q.items[len(kept):])
+	if q.items = kept; q.len() == 0 {
+		q.items, q.head = nil, 0
+	}
+	return expired
+}
+
+// room is the bound on what waits in all queues of a type on this node.
+type room struct {
+	used  atomic.Int64
+	limit int64
+}
+
+// take asks for the place of one more message.
+func (r *room) take() bool {
+	if r.used.Add(1) <= r.limit {
+		return true
+	}
+	r.used.Add(-1)
+	return false
+}
+
+// force takes the place of n messages that were accepted elsewhere before, in a
+// mailbox, and cannot be refused any more.
+func (r *room) force(n int) { r.used.Add(int64(n)) }
+
+func (r *room) give(n int) { r.used.Add(-int64(n)) }

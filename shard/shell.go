@@ -1,0 +1,209 @@
+package shard
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"hash/maphash"
+	"iter"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	troupe "github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/placement"
+)
+
+// A shell is a node's part in a type: the door of its entities' refs, and the
+// hands of the protocol's cores.
+type shell[M any] struct {
+	node    node
+	port    port
+	self    troupe.ID
+	log     *slog.Logger
+	typ     Type[M]
+	options []actor.Option
+	seed    maphash.Seed
+	control *control
+	ready   chan struct{} // closed when port is set: frames may come before
+
+	// slots are made on first use: one for each number from 0 on, then one for
+	// each negative number, since a ShardFunc may give some; see placement.JavaHash.
+	slots []atomic.Pointer[slot[M]]
+
+	room     room
+	frames   sync.Pool // of *[]byte
+	counts   counts
+	complain complaints
+	ended    atomic.Bool
+
+	drains   []drain[M] // owned by the loop, as is sweepAt
+	expireAt time.Time
+	sweepAt  time.Time
+}
+
+func (r *shell[M]) ref(id string) actor.Ref[M] { return actor.NewRef[M](r, id) }
+
+// Describe names an entity, as type/id.
+func (r *shell[M]) Describe(id string) string { return r.typ.Name + "/" + id }
+
+// Deliver is Tell. The first half is the whole way of a message to an entity that
+// is active on this node: a hash, a look into a table, a push into its mailbox.
+func (r *shell[M]) Deliver(ctx context.Context, id string, m M) error {
+	if err := r.typ.Protocol.Check(m); err != nil {
+		return r.refuse(id, err)
+	}
+	s, err := r.slotOf(id)
+	if err != nil {
+		return r.refuse(id, err)
+	}
+	if r.node.Roundtrip() {
+		if m, err = r.typ.Protocol.Roundtrip(m); err != nil {
+			return r.refuse(id, err)
+		}
+	}
+	if rt := s.direct.Load(); rt != nil && rt.here != nil {
+		if e := rt.here.entities.find(id); e != nil {
+			if cell := e.open.Load(); cell != nil {
+				// The cell may have closed since: a passivation, a move, a crash.
+				err := cell.Deliver(ctx, id, m)
+				if err == nil {
+					return nil
+				}
+				if !errors.Is(err, actor.ErrStopped) {
+					return r.refuse(id, err)
+				}
+			}
+		}
+	}
+	return s.tell(ctx, parcel[M]{id: id, m: m})
+}
+
+// slotOf finds the slot of an entity's shard.
+func (r *shell[M]) slotOf(id string) (*slot[M], error) {
+	if id == "" {
+		return nil, ErrNoID
+	}
+	number := r.typ.ShardOf(id, r.typ.Shards)
+	if s, ok := r.slotNumbered(number); ok {
+		return s, nil
+	}
+	return nil, fmt.Errorf("ShardOf gives %d for %q, with %d shards: %w", number, id, r.typ.Shards, ErrShardNumber)
+}
+
+func (r *shell[M]) slotNumbered(number int) (*slot[M], bool) {
+	i := number
+	if number < 0 {
+		i = len(r.slots)/2 - 1 - number
+	}
+	if i < 0 || i >= len(r.slots) || number >= len(r.slots)/2 {
+		return nil, false
+	}
+	if s := r.slots[i].Load(); s != nil {
+		return s, true
+	}
+	name := placement.ShardText(number)
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	s := &slot[M]{r: r, shard: name, number: number, lane: r.port.Lane(h.Sum32())}
+	r.slots[i].CompareAndSwap(nil, s)
+	return r.slots[i].Load(), true
+}
+
+// slotNamed finds a slot by the text that travels.
+func (r *shell[M]) slotNamed(shard string) (*slot[M], bool) {
+	number, err := strconv.Atoi(shard)
+	if err != nil || placement.ShardText(number) != shard {
+		return nil, false
+	}
+	return r.slotNumbered(number)
+}
+
+// allSlots yields the slots that are in use, by number, negative ones last.
+func (r *shell[M]) allSlots() iter.Seq[*slot[M]] {
+	return func(yield func(*slot[M]) bool) {
+		for i := range r.slots {
+			if s := r.slots[i].Load(); s != nil && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// tellRemote encodes a teller's message once and hands it to the link.
+func (s *slot[M]) tellRemote(ctx context.Context, rt *route[M], p parcel[M]) error {
+	b := s.r.frame()
+	defer s.r.putFrame(b)
+	head := envelope{kind: frameMessage, shard: int32(s.number), id: p.id}.append((*b)[:0])
+	frame, pending, err := s.r.typ.Protocol.Append(head, p.m)
+	*b = frame
+	if err != nil {
+		return s.r.refuse(p.id, err)
+	}
+	var deadline time.Time
+	if pending != nil {
+		deadline, _ = pending.Deadline()
+		binary.BigEndian.PutUint64(frame[atRemaining:], uint64(remaining(deadline, time.Now()).Microseconds()))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.direct.Load() != rt { // it moves: wait with the others
+		p.bind(&seal{message: slices.Clone(frame[len(head):]), pending: pending})
+		return s.place(ctx, p)
+	}
+	var correlation uint64
+	if pending != nil {
+		correlation = s.r.node.Expect(rt.home, pending)
+	}
+	address(frame, rt.epoch, correlation)
+	return s.r.refuse(p.id, s.r.port.Send(rt.home, s.lane, frame))
+}
+
+// send hands a parcel to the link. An error means that it was not taken.
+func (s *slot[M]) send(rt *route[M], p *parcel[M]) error {
+	if err := p.sealed(s.r.typ.Protocol); err != nil {
+		return err
+	}
+	b := s.r.frame()
+	defer s.r.putFrame(b)
+	*b = envelope{
+		kind: frameMessage, hops: p.hops, shard: int32(s.number), epoch: rt.epoch,
+		correlation: p.expect(s.r.node, rt.home), remaining: remaining(p.deadline, time.Now()), id: p.id,
+	}.append((*b)[:0])
+	*b = append(*b, p.message...)
+	return s.r.port.Send(rt.home, s.lane, *b)
+}
+
+func (r *shell[M]) frame() *[]byte {
+	if b, ok := r.frames.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+// putFrame keeps a buffer for the next frame, unless one big message made it big.
+func (r *shell[M]) putFrame(b *[]byte) {
+	const big = 64 << 10
+	if cap(*b) <= big {
+		r.frames.Put(b)
+	}
+}
+
+// end stops everything at once when the node ends, by whatever way: nothing is
+// accepted any more, entities stop after the message in hand, and what waits is
+// dropped. It returns when the control loop has ended.
+func (r *shell[M]) end() {
+	r.ended.Store(true)
+	r.control.stop()
+	for s := range r.allSlots() {
+		s.end((*actor.Cell[M]).Stop)
+		s.abandon()
+	}
+	r.port.Close()
+}
