@@ -87,7 +87,7 @@ func (h *handOver) start(n *Node) {
 			defer close(h.done)
 			defer h.cancel()
 			n.runLeaveTasks(ctx)
-			_ = n.tell(ctx, gossip.ExitDone{})
+			_ = n.tell(context.Background(), gossip.ExitDone{}) // the tasks' time may be over
 		}()
 	})
 }

@@ -26,10 +26,10 @@ type world struct {
 	seeds []string
 }
 
-func inWorld(t *testing.T, f func(w *world)) {
+func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f(&world{t: t, net: transport.NewMemory(), seeds: []string{"n1:2552", "n2:2552"}})
+		f(t, &world{t: t, net: transport.NewMemory(), seeds: []string{"n1:2552", "n2:2552"}})
 	})
 }
 
@@ -104,7 +104,7 @@ func (w *world) eventually(within time.Duration, n *troupe.Node, what string, ok
 }
 
 func TestThreeNodesFormAClusterAndLeave(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(3)
 		if err := nodes[1].Leave(t.Context()); err != nil {
 			t.Fatalf("leave: %v", err)
@@ -123,7 +123,7 @@ func TestThreeNodesFormAClusterAndLeave(t *testing.T) {
 }
 
 func TestNodeWithoutSeedsIsAClusterOfOne(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.seeds = nil
 		n := w.start("alone")
 		if err := n.WhenUp(t.Context()); err != nil {
@@ -139,7 +139,7 @@ func TestNodeWithoutSeedsIsAClusterOfOne(t *testing.T) {
 }
 
 func TestKilledNodeIsDownedAndItsSuccessorJoins(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(3)
 		old := nodes[2].ID()
 		nodes[2].Kill()
@@ -159,7 +159,7 @@ func TestKilledNodeIsDownedAndItsSuccessorJoins(t *testing.T) {
 
 // The side of a partition that does not survive ends by itself, entities first.
 func TestMinorityDownsItself(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(5)
 		var order []string
 		nodes[4].OnEnd("entities", func() { order = append(order, "entities") })
@@ -183,7 +183,7 @@ func TestMinorityDownsItself(t *testing.T) {
 }
 
 func TestTenNodesLoseTwoHealAndReform(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(10)
 		nodes[3].Kill()
 		nodes[7].Kill()
@@ -222,7 +222,7 @@ func TestStartReportsAllProblemsTogether(t *testing.T) {
 }
 
 func TestOPS03FailedStartLeavesNothing(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.seeds = nil
 		first := w.start("busy")
 		_, err := troupe.Start(t.Context(), troupe.Config{Listen: "busy:2552", Transport: w.net, Insecure: true})
@@ -276,7 +276,7 @@ func greeter(*actor.Ctx[greeting]) (actor.Behavior[greeting], error) {
 }
 
 func TestRemoteActorAnswers(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(2)
 		ref, err := actor.Spawn(nodes[0], "greeter", greeter)
 		if err != nil {
@@ -307,7 +307,7 @@ func TestRemoteActorAnswers(t *testing.T) {
 
 // An ask whose node goes away ends with a typed error, not with its context.
 func TestAskEndsWhenItsNodeIsRemoved(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(3)
 		far := troupe.Remote(nodes[0], nodes[2].ID(), "silent", greetings)
 		silent, err := actor.Spawn(nodes[2], "silent", func(*actor.Ctx[greeting]) (actor.Behavior[greeting], error) {
@@ -343,7 +343,7 @@ func (r recorder) Receive(from troupe.ID, _ transport.Lane, payload []byte) {
 func (r recorder) NoPort(from troupe.ID) { r.closed <- from }
 
 func TestPortsBelongTogetherByName(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(2)
 		r := recorder{make(chan string, 4), make(chan troupe.ID, 4)}
 		a, err := nodes[0].Open("test", r)
@@ -374,7 +374,7 @@ func TestPortsBelongTogetherByName(t *testing.T) {
 }
 
 func TestOnLeaveRunsWhileLeavingAndBoundsTheLeave(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(2)
 		var status troupe.Status
 		nodes[1].OnLeave("slow", func(ctx context.Context) error {

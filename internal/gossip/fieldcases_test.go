@@ -83,8 +83,7 @@ func TestMEM04RemovedMemberReappears(t *testing.T) {
 			w.crash(d)
 			w.do(nodes[0], Down{d.id.Address})
 			w.within(30*time.Second, "d is unreachable", func() bool { return !nodes[0].View().Reachable(d.id) })
-			// e blocks the agreement: it is let back for d's removal in the last moment.
-			w.run(apart)
+			w.run(apart) // e holds up the removal, and learns of d's fate when it is back
 			w.heal()
 			w.within(30*time.Second, "all agree without d", w.up)
 			for _, n := range w.living() {

@@ -14,6 +14,9 @@ func (m *Machine) leaderTick() {
 	m.leave.downTicks++
 	m.joinShutdown()
 	m.leaderDuties()
+	if m.timers[inviteTimer].IsZero() {
+		m.invite()
+	}
 }
 
 func (m *Machine) leaderDuties() {

@@ -113,15 +113,16 @@ func (m *Machine) checkJoin(from member.ID, msg Join) error {
 
 // invite tells seeds that are not in this cluster that it exists. A seed that
 // was restarted asks the other seeds only, and if none of them is a member it
-// would found another cluster. The leader is enough to do that.
+// would found another cluster. The leader is enough to do that, and it goes on
+// twice in a round of the seed's questions until the seed is in.
 func (m *Machine) invite() {
-	m.timers.set(inviteTimer, m.now.Add(m.cfg.Times.JoinRetry/2))
 	if m.summary().leader != m.cfg.Self || !m.takesIn() {
 		return
 	}
 	for _, a := range m.otherSeeds() {
 		if len(m.state.at(a)) == 0 {
 			m.send(member.ID{Address: a}, InitJoinAck{Cluster: m.cfg.Cluster, Config: m.cfg.ConfigCheck, Invitation: true})
+			m.timers.set(inviteTimer, m.now.Add(m.cfg.Times.JoinRetry/2))
 		}
 	}
 }

@@ -200,7 +200,7 @@ func (m *Machine) enter(s *State) {
 	m.beats.watch = phi.NewWatch(m.cfg.Self, m.cfg.MonitoredBy, m.cfg.detector())
 	m.join.target = member.Address{}
 	m.timers = timers{}
-	for _, k := range []timer{gossipTimer, heartbeatTimer, reaperTimer, leaderTimer, inviteTimer} {
+	for _, k := range []timer{gossipTimer, heartbeatTimer, reaperTimer, leaderTimer} {
 		m.timers.set(k, m.now.Add(m.cfg.Times.InitialDelay))
 	}
 }

@@ -138,7 +138,7 @@ func (w *World) step(n *node, in gossip.Input) {
 	if !n.running() {
 		return
 	}
-	w.stats.Steps++
+	w.countStep()
 	out := n.core.Step(w.now, in)
 	for _, p := range out.Send {
 		w.post(n, p)
@@ -166,6 +166,17 @@ func (w *World) step(n *node, in gossip.Input) {
 	}
 	if n.running() {
 		w.planNext(n, out.Wake)
+	}
+}
+
+// countStep counts, and notices nodes that keep each other busy without end.
+func (w *World) countStep() {
+	w.stats.Steps++
+	if second := w.now.Truncate(time.Second); !second.Equal(w.second) {
+		w.second, w.busy = second, 0
+	}
+	if w.busy++; w.busy > 1000*len(w.nodes) {
+		w.failf("%d steps of %d nodes within one second", w.busy, len(w.nodes))
 	}
 }
 

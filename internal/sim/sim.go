@@ -57,9 +57,6 @@ func Run(t testing.TB, seeds []uint64, script func(w *World)) Stats {
 	var sum Stats
 	for _, seed := range seeds {
 		w := newWorld(seed, codec)
-		if len(seeds) == 1 && testing.Verbose() {
-			w.log.all = func(line string) { t.Log(line) }
-		}
 		if report := play(w, script); report != "" {
 			t.Fatalf("%sreplay: go test ./internal/sim -run '^%s$' -seed %d -v", report, t.Name(), seed)
 		}

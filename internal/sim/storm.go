@@ -78,7 +78,7 @@ func (w *World) drawWeather() Weather {
 }
 
 // Heal ends the weather, all cuts and all pauses. What has crashed for ever
-// stays so; when no member is left, the place that was first founds anew.
+// stays so; whenever no member is left, the first place founds anew.
 func (w *World) Heal() {
 	w.net.clear()
 	w.faultf("heal")
@@ -88,10 +88,15 @@ func (w *World) Heal() {
 			w.plan(n, w.now.Add(time.Microsecond))
 		}
 	}
+	w.refound()
+}
+
+func (w *World) refound() {
 	if !slices.ContainsFunc(w.nodes, (*node).isMember) {
 		w.end(w.nodes[0], "replaced")
 		w.boot(0, true)
 	}
+	w.after(5*time.Second, w.refound)
 }
 
 // end stops a process without a word.

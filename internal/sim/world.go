@@ -30,6 +30,8 @@ type World struct {
 	nodes  []*node // by place: the incarnation that was started there last
 	places map[member.Address]int
 
+	second   time.Time         // the current second
+	busy     int               // steps in it
 	versions map[uint64]uint64 // hash of a vector clock to hash of the members it stands for
 	log      log
 	stats    Stats

@@ -20,6 +20,7 @@ type ledger struct {
 	last    map[[2]string]int     // the newest handled of a sender, per shard
 	seen    map[string]int        // how often a run went where it is interesting
 	leaves  []time.Duration
+	longest time.Duration  // that a message waited
 	perHome map[string]int // how often a shard was hosted
 }
 
@@ -32,6 +33,15 @@ func newLedger(w *world) ledger {
 
 func (m message) key() message { m.hops = 0; return m }
 
+func (l *ledger) sent(n *node, p protocol.Packet) {
+	l.seen["packets"]++
+	if m, ok := p.Msg.(protocol.HostShards); ok && l.w.given != nil {
+		for _, a := range m.Shards {
+			l.w.given(n, p.To, a)
+		}
+	}
+}
+
 func (l *ledger) accepted(m message) {
 	l.seen["accepted"]++
 	l.open[m.key()] = l.w.now
@@ -40,7 +50,9 @@ func (l *ledger) accepted(m message) {
 func (l *ledger) handled(n *node, e protocol.Epoch, m message) {
 	l.w.note("%s handles %v by %v", n.name, m, e)
 	l.seen["handled"]++
-	if _, ok := l.open[m.key()]; !ok {
+	since, ok := l.open[m.key()]
+	l.longest = max(l.longest, l.w.now.Sub(since))
+	if !ok {
 		l.w.fail("%v is handled twice, now on %s by %v", m, n.name, e)
 	}
 	delete(l.open, m.key())

@@ -131,14 +131,14 @@ func (w *world) mistake(n *node) {
 }
 
 func (w *world) bury(n *node) {
-	w.after(500*time.Millisecond+w.upTo(2*time.Second), func() {
+	w.after(w.detect/4+w.upTo(w.detect), func() {
 		w.change(func() {
 			if w.isMember(n.id) {
 				w.views.unreachable = append(w.views.unreachable, n.id)
 				w.note("%s is unreachable", n.id.Host)
 			}
 		})
-		w.after(w.upTo(3*time.Second), func() {
+		w.after(w.upTo(3*w.detect/2), func() {
 			w.change(func() { w.setStatus(n.id, member.Down) })
 			w.change(func() { w.remove(n.id) })
 		})

@@ -15,6 +15,7 @@ type node struct {
 	w    *world
 	id   member.ID
 	name string
+	view *member.View
 
 	region      *region.Core
 	coordinator *coordinator.Core
@@ -50,6 +51,7 @@ func (n *node) end(how string) {
 }
 
 func (n *node) see(v *member.View) {
+	n.view = v
 	n.step(region.ViewChanged{View: v}, coordinator.ViewChanged{View: v})
 	if self, ok := v.SelfMember(); n.doomed && (!ok || self.Status == member.Down) {
 		n.end("stops itself")
@@ -104,6 +106,9 @@ func (n *node) stepCoordinator(in coordinator.Input) {
 	for _, e := range out.Events {
 		n.w.note("%s coordinator: %T%+v", n.name, e, e)
 		n.w.ledger.coordinatorEvent(e)
+		if n.w.watcher != nil {
+			n.w.watcher(n, e)
+		}
 	}
 	n.send(out.Send)
 	n.tick(1, out.Wake, coordinator.Tick{})
@@ -154,6 +159,7 @@ func (n *node) transmit(p protocol.Packet) {
 	}
 	w.note("%s -> %s %T%+v (%d)", n.name, to.name, p.Msg, p.Msg, copies)
 	w.mutant.sent(n, p)
+	w.ledger.sent(n, p)
 	for i := range copies {
 		arrive := w.now.Add(w.way(w.faults.delay))
 		if i == 0 && !w.faults.reorders() {

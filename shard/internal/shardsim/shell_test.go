@@ -210,6 +210,9 @@ func (n *node) drain(a region.Drain) {
 	t.closing = true
 	keep := n.w.chance(n.w.faults.keep)
 	stop := n.w.upTo(20 * time.Millisecond)
+	if n.w.stopTakes > 0 {
+		stop = n.w.stopTakes
+	}
 	if n.w.chance(n.w.faults.slow) {
 		stop = a.Deadline.Sub(n.w.now) + n.w.upTo(time.Second)
 	}

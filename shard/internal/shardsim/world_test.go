@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/shard/internal/coordinator"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
 	"github.com/troupe-go/troupe/shard/internal/region"
 )
 
@@ -45,7 +46,12 @@ type world struct {
 	views  membership
 	ledger ledger
 
-	quiet   bool // faults have stopped
+	detect    time.Duration // about how long a death goes unnoticed
+	stopTakes time.Duration // every entity; zero for a random short time
+	watcher   func(*node, coordinator.Event)
+	given     func(coordinator *node, to member.ID, a protocol.Assignment)
+
+	quiet   bool // nobody tells anybody anything any more
 	tracing bool
 	trace   []string
 	hash    uint64
@@ -84,6 +90,7 @@ func newWorld(seed uint64, shards int) *world {
 		seed: seed, rng: rand.New(rand.NewPCG(seed, seed)), start: start, now: start,
 		faults: faults{delay: time.Millisecond, bulk: time.Millisecond, gossip: 5 * time.Millisecond},
 		hash:   14695981039346656037,
+		detect: 2 * time.Second,
 	}
 	for i := range shards {
 		w.shards = append(w.shards, fmt.Sprint("s", i))
