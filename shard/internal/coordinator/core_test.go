@@ -1,0 +1,460 @@
+package coordinator
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
+)
+
+var (
+	a, b, c = node("a"), node("b"), node("c")
+	nobody  member.ID
+)
+
+func at(shard string, term, n uint64) protocol.Tenure {
+	return protocol.Tenure{Shard: shard, Epoch: epoch(term, n)}
+}
+
+func epoch(term, n uint64) protocol.Epoch { return protocol.Epoch{Term: term, N: n} }
+
+// A rig is the core of node a and what came out of it last.
+type rig struct {
+	t    *testing.T
+	core *Core
+	now  time.Time
+	out  Output
+}
+
+// newRig gives a coordinator, in its first term, of a, b and c: nobody has
+// answered yet.
+func newRig(t *testing.T, set Settings) *rig {
+	set.Agree = "x"
+	r := &rig{t: t, core: New(a, set), now: time.Unix(0, 0)}
+	r.view("a Up", "b Up", "c Up")
+	return r
+}
+
+// surveyed: everybody has answered and hosts nothing.
+func surveyed(t *testing.T, set Settings) *rig {
+	r := newRig(t, set)
+	for _, id := range []member.ID{a, b, c} {
+		r.report(id)
+	}
+	return r
+}
+
+func (r *rig) step(in Input) { r.out = r.core.Step(r.now, in) }
+
+func (r *rig) from(id member.ID, m protocol.Message) { r.step(Received{From: id, Msg: m}) }
+
+func (r *rig) report(id member.ID, hosted ...protocol.Tenure) {
+	m := protocol.Report{Term: r.core.Term(), Coordinator: a, Agree: "x"}
+	for _, t := range hosted {
+		m.Hosted = append(m.Hosted, protocol.Hosted{Tenure: t})
+	}
+	r.from(id, m)
+}
+
+func (r *rig) wait(d time.Duration) {
+	r.now = r.now.Add(d)
+	r.step(Tick{})
+}
+
+// view steps a membership of "name Status" or "name Status unreachable", the
+// oldest first.
+func (r *rig) view(members ...string) {
+	v := &member.View{Self: a, DataCenter: "dc"}
+	for i, m := range members {
+		word := strings.Fields(m)
+		status, ok := member.ParseStatus(word[1])
+		if !ok {
+			r.t.Fatalf("status in %q", m)
+		}
+		v.Members = append(v.Members, member.Member{ID: node(word[0]), Status: status, UpNumber: i + 1, DataCenter: "dc"})
+		if len(word) > 2 {
+			v.Unreachable = append(v.Unreachable, node(word[0]))
+		}
+	}
+	slices.SortFunc(v.Members, func(a, b member.Member) int { return a.ID.Compare(b.ID) })
+	slices.SortFunc(v.Unreachable, member.ID.Compare)
+	r.step(ViewChanged{View: v})
+}
+
+// place has shards hosted, one after the other, and confirmed.
+func (r *rig) place(shards ...string) {
+	for _, shard := range shards {
+		r.from(b, protocol.GetShardHomes{Shards: []string{shard}})
+		s := r.core.reign.shards[shard]
+		h, ok := r.core.home(s)
+		if !ok {
+			r.t.Fatalf("%s was not placed: %v", shard, r.core.Why(shard))
+		}
+		r.from(h.Node, protocol.ShardsStarted{Shards: []protocol.Tenure{h.Tenure}})
+	}
+}
+
+func (r *rig) home(shard string) member.ID {
+	id, _ := r.core.reign.state.Home(shard)
+	return id
+}
+
+// says fails unless exactly this went to that node, whatever its header.
+func (r *rig) says(to member.ID, want ...protocol.Message) {
+	r.t.Helper()
+	var got []protocol.Message
+	for _, p := range r.out.Send {
+		if p.To == to {
+			got = append(got, headless(p.Msg))
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		r.t.Errorf("says to %s %+v, want %+v", to.Host, got, want)
+	}
+}
+
+func headless(m protocol.Message) protocol.Message {
+	v := reflect.New(reflect.TypeOf(m)).Elem()
+	v.Set(reflect.ValueOf(m))
+	if h := v.FieldByName("Header"); h.IsValid() {
+		h.SetZero()
+	}
+	return v.Interface().(protocol.Message)
+}
+
+func (r *rig) tells(want ...Event) {
+	r.t.Helper()
+	if !reflect.DeepEqual(r.out.Events, want) {
+		r.t.Errorf("tells %+v, want %+v", r.out.Events, want)
+	}
+}
+
+func TestOldestUpMemberReigns(t *testing.T) {
+	for _, tt := range []struct {
+		view []string
+		term uint64
+	}{
+		{[]string{"a Up", "b Up"}, 1},
+		{[]string{"b Up", "a Up"}, 0},
+		{[]string{"b Leaving", "a Up"}, 2}, // the rank of age
+		{[]string{"b Exiting", "a Up"}, 2},
+		{[]string{"b Down", "a Up"}, 2},
+		{[]string{"a Leaving", "b Up"}, 0},
+		{[]string{"a WeaklyUp", "b Joining"}, 0},
+		{[]string{"b Up"}, 0},
+	} {
+		r := &rig{t: t, core: New(a, Settings{}), now: time.Unix(0, 0)}
+		r.view(tt.view...)
+		if got := r.core.Term(); got != tt.term {
+			t.Errorf("%v: term %d, want %d", tt.view, got, tt.term)
+		}
+	}
+}
+
+func TestClaimIsRepeatedUntilAnswered(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.says(b, protocol.Claim{})
+	r.report(a)
+	r.says(a, protocol.Registered{})
+	r.report(b)
+	r.step(NoPort{From: c})
+	r.tells(Surveyed{Term: 1})
+	r.wait(time.Minute)
+	for _, id := range []member.ID{a, b, c} {
+		r.says(id)
+	}
+	r.view("a Up", "b Up", "c Up", "d Joining")
+	r.says(node("d"), protocol.Claim{})
+	r.wait(250 * time.Millisecond)
+	r.says(node("d"), protocol.Claim{})
+}
+
+func TestRefusedCoordinatorClaimsAHigherTerm(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.from(b, protocol.Refused{Highest: 7})
+	r.tells(Superseded{Term: 1, By: 7}, Reigning{Term: 8})
+	r.says(b, protocol.Claim{})
+	r.from(b, protocol.Refused{Highest: 7}) // late
+	r.tells()
+	r.from(c, protocol.Report{Term: 9, Coordinator: b}) // two fight: not as fast as they can
+	r.tells(Superseded{Term: 8, By: 9})
+	if want := r.now.Add(250 * time.Millisecond); !r.out.Wake.Equal(want) {
+		t.Errorf("claims again at %v, want %v", r.out.Wake, want)
+	}
+	r.wait(250 * time.Millisecond)
+	r.tells(Reigning{Term: 10})
+}
+
+func TestUnclaimedShardWaitsForAllWhoCanHost(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then func(*rig)
+		want member.ID // where the shard is in the end
+	}{
+		{"all answer", func(r *rig) { r.report(c) }, a},
+		{"the last has not joined the type", func(r *rig) { r.step(NoPort{From: c}) }, a},
+		{"the last is unreachable", func(r *rig) { r.view("a Up", "b Up", "c Up unreachable") }, nobody},
+		{"the last is down", func(r *rig) { r.view("a Up", "b Up", "c Down") }, nobody},
+		{"its margin runs", func(r *rig) { r.view("a Up", "b Up", "c Down"); r.view("a Up", "b Up"); r.wait(4 * time.Second) }, nobody},
+		{"its margin is over", func(r *rig) { r.view("a Up", "b Up", "c Down"); r.view("a Up", "b Up"); r.wait(5 * time.Second) }, a},
+		{"it has left", func(r *rig) { r.view("a Up", "b Up", "c Exiting"); r.view("a Up", "b Up") }, a},
+		{"it exited, as far as others could tell", func(r *rig) { r.view("a Up", "b Up", "c Exiting unreachable"); r.view("a Up", "b Up") }, nobody},
+		{"it names the shard", func(r *rig) { r.report(c, at("1", 1, 5)) }, c},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, Settings{Margin: 5 * time.Second})
+			r.report(a)
+			r.report(b)
+			r.from(b, protocol.GetShardHomes{Shards: []string{"1"}})
+			if got := r.home("1"); got != nobody {
+				t.Fatalf("given to %s before c has answered", got)
+			}
+			tt.then(r)
+			if got := r.home("1"); got != tt.want {
+				t.Errorf("given to %q, want %q; %s", got.Host, tt.want.Host, r.core.Describe())
+			}
+		})
+	}
+}
+
+// The margin counts from the removal, also for the coordinator that it makes.
+func TestSuccessorRemembersWhoWasRemoved(t *testing.T) {
+	r := &rig{t: t, core: New(a, Settings{Agree: "x", Margin: 5 * time.Second}), now: time.Unix(0, 0)}
+	r.view("b Up", "a Up")
+	r.view("b Down", "a Up")
+	r.view("a Up")
+	r.report(a)
+	r.from(a, protocol.GetShardHomes{Shards: []string{"1"}})
+	if got := r.core.Why("1"); len(got) != 1 || !slices.Equal(got[0].On, []member.ID{b}) {
+		t.Errorf("waits for %v, want b", got)
+	}
+	r.wait(5 * time.Second)
+	if got := r.home("1"); got != a {
+		t.Errorf("given to %q after the margin, want a", got.Host)
+	}
+}
+
+func TestShardStaysWhereItIsFound(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.from(a, protocol.Report{Term: 1, Coordinator: a, Agree: "x"})
+	r.from(a, protocol.GetShardHomes{Shards: []string{"1"}})
+	r.report(b, at("1", 0, 5))
+	r.says(a, protocol.ShardHomes{Homes: []protocol.Home{{Tenure: at("1", 0, 5), Node: b}}}) // c is not waited for
+}
+
+func TestHigherEpochWins(t *testing.T) {
+	low, high := at("1", 0, 4), at("1", 0, 5)
+	for _, first := range []member.ID{b, c} {
+		r := newRig(t, Settings{})
+		tenures := map[member.ID]protocol.Tenure{b: low, c: high}
+		second := map[member.ID]member.ID{b: c, c: b}[first]
+		r.report(first, tenures[first])
+		r.report(second, tenures[second])
+		stop := protocol.StopShards{Shards: []protocol.Tenure{low}}
+		if first == b {
+			r.says(b, stop)
+		} else {
+			r.says(b, stop, protocol.Registered{})
+		}
+		if got := r.home("1"); got != c {
+			t.Errorf("home is %s, want c", got.Host)
+		}
+		r.wait(2 * time.Second)
+		if got := r.out.Send; !slices.ContainsFunc(got, func(p Packet) bool { _, ok := p.Msg.(protocol.StopShards); return ok && p.To == b }) {
+			t.Errorf("the stop is not repeated: %+v", got)
+		}
+		r.from(b, protocol.ShardsStopped{Shards: []protocol.Tenure{low}})
+		r.wait(2 * time.Second)
+		r.says(b)
+	}
+}
+
+func TestOnlyTheFirstReportOfATermCounts(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.report(a)
+	r.report(c)
+	r.report(b, at("1", 0, 5))
+	r.from(b, protocol.GracefulShutdown{})
+	for _, id := range []member.ID{a, b, c} {
+		r.from(id, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: "1", Next: epoch(1, 1), Marked: true}}})
+	}
+	r.says(b, protocol.HandOff{From: []member.ID{a, b, c}, Moves: []protocol.Leaving{{Tenure: at("1", 0, 5), Next: epoch(1, 1)}}})
+	r.from(b, protocol.ShardsStopped{Shards: []protocol.Tenure{at("1", 0, 5)}})
+	if got := r.home("1"); got != a {
+		t.Fatalf("moved to %s, want a", got.Host)
+	}
+	r.report(b, at("1", 0, 5)) // a late copy
+	if got := r.home("1"); got != a {
+		t.Errorf("a late report has moved it to %s", got.Host)
+	}
+}
+
+func TestHomeIsToldOnlyWhenHosted(t *testing.T) {
+	r := surveyed(t, Settings{ShardStartTimeout: 3 * time.Second})
+	r.from(c, protocol.GetShardHomes{Shards: []string{"1"}})
+	host := protocol.HostShards{Shards: []protocol.Assignment{{Tenure: at("1", 1, 1)}}}
+	r.says(a, host)
+	r.says(c)
+	r.wait(3 * time.Second)
+	r.says(a, host)
+	r.from(b, protocol.GetShardHomes{Shards: []string{"1"}})
+	r.says(b)
+	r.from(a, protocol.ShardsStarted{Shards: []protocol.Tenure{at("1", 1, 1)}})
+	homes := protocol.ShardHomes{Homes: []protocol.Home{{Tenure: at("1", 1, 1), Node: a}}}
+	r.says(b, homes)
+	r.says(c, homes)
+	r.from(a, protocol.GetShardHomes{Shards: []string{"1"}})
+	r.says(a, homes)
+}
+
+func TestRefusedShardGoesElsewhereAtOnce(t *testing.T) {
+	r := surveyed(t, Settings{})
+	r.from(c, protocol.GetShardHomes{Shards: []string{"1"}})
+	r.from(a, protocol.GracefulShutdown{})
+	r.from(a, protocol.ShardsStopped{Shards: []protocol.Tenure{at("1", 1, 1)}})
+	r.says(b, protocol.HostShards{Shards: []protocol.Assignment{{Tenure: at("1", 1, 2)}}})
+}
+
+func TestSilentRegionKeepsARebalanceButNotALeave(t *testing.T) {
+	for _, must := range []bool{false, true} {
+		r := surveyed(t, Settings{})
+		r.place("1")
+		s := r.core.reign.shards["1"]
+		r.core.begin(r.now, s, must)
+		h := protocol.Home{Tenure: at("1", 1, 1), Node: a}
+		for _, id := range []member.ID{a, b} {
+			r.from(id, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: "1", Next: epoch(1, 2), Marked: true}}})
+		}
+		r.wait(2 * time.Second)
+		r.says(c, protocol.BeginHandOff{Moves: []protocol.Move{{Tenure: h.Tenure, Host: a, Next: epoch(1, 2)}}})
+		if got := r.core.Why("1"); len(got) != 1 || !slices.Equal(got[0].On, []member.ID{c}) {
+			t.Errorf("waits for %v, want c", got)
+		}
+		r.wait(3 * time.Second)
+		if must {
+			r.tells(GoneAhead{Home: h, Silent: []member.ID{c}})
+			r.says(a, protocol.HandOff{From: []member.ID{a, b}, Moves: []protocol.Leaving{{Tenure: h.Tenure, Next: epoch(1, 2)}}})
+			continue
+		}
+		r.tells(Kept{Home: h, Silent: []member.ID{c}})
+		r.says(b, protocol.ShardHomes{Homes: []protocol.Home{h}})
+		r.from(c, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: "1", Next: epoch(1, 2)}}})
+		r.says(a) // too late
+	}
+}
+
+func TestDeadRegionsAreNotWaitedFor(t *testing.T) {
+	r := surveyed(t, Settings{})
+	r.place("1")
+	r.core.begin(r.now, r.core.reign.shards["1"], false)
+	for _, id := range []member.ID{a, b} {
+		r.from(id, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: "1", Next: epoch(1, 2)}}})
+	}
+	r.view("a Up", "b Up", "c Down")
+	r.says(a, protocol.HandOff{Moves: []protocol.Leaving{{Tenure: at("1", 1, 1), Next: epoch(1, 2)}}})
+}
+
+func TestShardsOfADownedHostRestForTheMargin(t *testing.T) {
+	r := surveyed(t, Settings{Margin: 5 * time.Second})
+	r.place("1", "2", "3")
+	if r.home("3") != c {
+		t.Fatalf("shard 3 is on %s", r.home("3").Host)
+	}
+	r.view("a Up", "b Up", "c Down")
+	r.view("a Up", "b Up")
+	r.from(b, protocol.GetShardHomes{Shards: []string{"3"}})
+	r.wait(4 * time.Second)
+	r.says(b)
+	r.wait(time.Second) // placed by itself
+	if got := r.home("3"); got != a && got != b {
+		t.Errorf("after the margin the shard is on %q", got.Host)
+	}
+}
+
+func TestRegionOfOtherSettingsGetsNothing(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.report(b)
+	r.report(c)
+	r.from(a, protocol.Report{Term: 1, Coordinator: a, Agree: "y"})
+	r.says(a, protocol.Mismatch{Agree: "x"})
+	r.from(b, protocol.GetShardHomes{Shards: []string{"1"}})
+	if got := r.home("1"); got != b {
+		t.Errorf("given to %q, want b", got.Host)
+	}
+}
+
+func TestDescribeNamesWhatWaitsForWhom(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.report(a)
+	r.report(b, at("2", 0, 5))
+	r.from(a, protocol.GetShardHomes{Shards: []string{"1"}})
+	want := `term 1, 1 shards, still asking
+region a:1#1: 
+region b:1#1: 2
+shard 1 waits for reports of members that may host it, on c:1#1
+`
+	if got := r.core.Describe(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// FuzzStep feeds random inputs, forged ones included: the core must not panic.
+func FuzzStep(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		r := newRig(t, Settings{RebalanceEvery: time.Second, Margin: time.Second})
+		views := [][]string{
+			{"a Up", "b Up", "c Up"}, {"a Up", "b Leaving", "c Up"}, {"a Up", "b Up", "c Down"},
+			{"a Up", "b Up"}, {"b Up", "a Up"}, {"a Leaving", "b Up", "c Up"}, {"a Up", "b Up unreachable", "c Up"},
+		}
+		for range 300 {
+			r.now = r.now.Add(time.Duration(rng.Int64N(int64(time.Second))))
+			if rng.IntN(20) == 0 {
+				r.view(views[rng.IntN(len(views))]...)
+				continue
+			}
+			r.step(anyInput(rng, r.core))
+		}
+	})
+}
+
+func anyInput(rng *rand.Rand, core *Core) Input {
+	shard := string('1' + rune(rng.IntN(3)))
+	e := epoch(uint64(rng.IntN(int(core.Term()+1))), uint64(rng.IntN(9)))
+	tenure := protocol.Tenure{Shard: shard, Epoch: e}
+	tenures := []protocol.Tenure{tenure}
+	from := []member.ID{a, b, c}[rng.IntN(3)]
+	report := protocol.Report{
+		Term: core.Term(), Coordinator: a, Proxy: rng.IntN(9) == 0, Leaving: rng.IntN(9) == 0,
+		Hosted:   []protocol.Hosted{{Tenure: tenure, Draining: rng.IntN(2) == 0}, {Tenure: at(shard, 0, 1)}},
+		Released: tenures,
+	}
+	inputs := []Input{
+		Tick{},
+		NoPort{from},
+		Received{from, report},
+		Received{from, protocol.Refused{Highest: uint64(rng.IntN(9))}},
+		Received{from, protocol.GetShardHomes{Shards: []string{shard}}},
+		Received{from, protocol.ShardsStarted{Shards: tenures}},
+		Received{from, protocol.ShardsStopped{Shards: tenures}},
+		Received{from, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: shard, Next: e, Marked: true}}}},
+		Received{from, protocol.GracefulShutdown{}},
+		Received{from, protocol.Claim{}},
+	}
+	return inputs[rng.IntN(len(inputs))]
+}
+
+func BenchmarkGetShardHomes(b *testing.B) {
+	r := surveyed(&testing.T{}, Settings{})
+	r.place("1")
+	b.ReportAllocs()
+	for b.Loop() {
+		r.from(c, protocol.GetShardHomes{Shards: []string{"1"}})
+	}
+}
