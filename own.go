@@ -126,7 +126,7 @@ func (h linkHandler) LinkDown(peer member.ID, err error) {
 // must not go on.
 func (n *Node) linkDown(peer ID, err error) {
 	var refused *transport.RefusedError
-	if !errors.As(err, &refused) {
+	if !errors.As(err, &refused) || refused.Reason == transport.RefusedClosing {
 		n.log.Debug("link down", slog.Any("peer", peer), slog.Any("error", err))
 		return
 	}
