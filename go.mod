@@ -4,6 +4,7 @@ go 1.26
 
 require (
 	github.com/fxamacker/cbor/v2 v2.10.0
-	github.com/x448/float16 v0.8.4 // indirect
 	pgregory.net/rapid v1.3.0
 )
+
+require github.com/x448/float16 v0.8.4 // indirect
