@@ -43,7 +43,7 @@ run: ## three nodes, one Dad: the scripted play
 	$(GO) run ./examples/dadbot
 
 sim: ## the seeded simulations over SEEDS (2000) seeds
-	$(GO) test ./internal/sim -timeout 60m -seeds $(SEEDS)
+	$(GO) test ./internal/sim ./shard/internal/shardsim -timeout 60m -seeds $(SEEDS)
 
 test: ## all tests of all modules
 	$(GO) test $(PACKAGES)
