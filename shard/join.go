@@ -102,7 +102,6 @@ func newShell[M any](n node, t Type[M]) *shell[M] {
 		node: n, self: n.ID(), typ: t,
 		log:   n.Log().With(slog.String("type", t.Name)),
 		slots: make([]atomic.Pointer[slot[M]], 2*t.Shards),
-		seed:  maphash.MakeSeed(),
 		ready: make(chan struct{}),
 		room:  room{limit: int64(t.Buffer)},
 	}
@@ -111,6 +110,8 @@ func newShell[M any](n node, t Type[M]) *shell[M] {
 	r.control.role = t.Role
 	r.control.hosts.Store(t.Role == "") // until the node is a member, whose roles are known
 	r.complain.log = r.log
+	r.active.seed = maphash.MakeSeed()
+	r.roundtrip = n.Roundtrip()
 	now := time.Now()
 	r.expireAt = now.Add(expireEvery)
 	if t.Idle > 0 {

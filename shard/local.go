@@ -16,9 +16,11 @@ import (
 // A local is a shard that is hosted on this node: its entities. But for reads of
 // the table, all of it is guarded by its slot's lock.
 type local[M any] struct {
-	s        *slot[M]
-	epoch    protocol.Epoch
-	entities table[M]
+	s     *slot[M]
+	epoch protocol.Epoch
+
+	first *entity[M] // a list of all
+	size  int
 
 	// While the previous host still sends what it carries over, the messages of
 	// others are held, so that they do not overtake.
@@ -34,12 +36,14 @@ type local[M any] struct {
 
 // An entity is one id that is active here, over its incarnations.
 type entity[M any] struct {
-	id string
+	id   string
+	home *local[M]
 	// open takes messages without the lock; nil while older ones wait.
 	open atomic.Pointer[actor.Cell[M]]
 
-	cell *actor.Cell[M]
-	late *late[M] // what waits for the cell; nil when nothing does
+	cell       *actor.Cell[M]
+	late       *late[M] // what waits for the cell; nil when nothing does
+	prev, next *entity[M]
 }
 
 // late is what an entity's messages wait in when its cell cannot take them.
@@ -49,10 +53,43 @@ type late[M any] struct {
 	wait   queue[M] // what others told it
 }
 
-func newLocal[M any](s *slot[M]) *local[M] {
-	h := &local[M]{s: s}
-	h.entities.seed = s.r.seed
-	return h
+// way gives the cell that takes a message at once, without the slot's lock, if
+// there is one: the shard is open here and nothing older waits.
+func (e *entity[M]) way() *actor.Cell[M] {
+	if rt := e.home.s.direct.Load(); rt != nil && rt.here == e.home {
+		return e.open.Load()
+	}
+	return nil
+}
+
+// find gives the entity with this id, if it is active here.
+func (h *local[M]) find(id string) *entity[M] {
+	if e := h.s.r.active.find(id); e != nil && e.home == h {
+		return e
+	}
+	return nil
+}
+
+func (h *local[M]) add(e *entity[M]) {
+	if e.next = h.first; e.next != nil {
+		e.next.prev = e
+	}
+	h.first = e
+	h.size++
+	h.s.r.active.add(e)
+}
+
+func (h *local[M]) remove(e *entity[M]) {
+	if e.prev != nil {
+		e.prev.next = e.next
+	} else {
+		h.first = e.next
+	}
+	if e.next != nil {
+		e.next.prev = e.prev
+	}
+	h.size--
+	h.s.r.active.remove(e)
 }
 
 // tell takes a teller's message while the shard is open here.
@@ -106,15 +143,15 @@ func (h *local[M]) accept(p parcel[M]) {
 
 // entity finds the entity or starts it.
 func (h *local[M]) entity(id string) (*entity[M], error) {
-	if e := h.entities.find(id); e != nil {
+	if e := h.find(id); e != nil {
 		return e, nil
 	}
-	e := &entity[M]{id: id}
+	e := &entity[M]{id: id, home: h}
 	if err := h.incarnate(e); err != nil {
 		return nil, err
 	}
 	e.open.Store(e.cell)
-	h.entities.add(e)
+	h.add(e)
 	return e, nil
 }
 
@@ -165,17 +202,17 @@ func (h *local[M]) ended(e *entity[M], left []M, err error, stillborn bool) {
 	q.push(e.late.wait.take()...)
 	switch {
 	case s.r.ended.Load():
-		h.entities.remove(e)
+		h.remove(e)
 		s.r.dropAll(&q, DropEnded, ErrEnded)
 	case h.ending:
-		h.entities.remove(e)
+		h.remove(e)
 		s.carry.push(q.take()...)
 		h.finish()
 	case stillborn:
-		h.entities.remove(e)
+		h.remove(e)
 		s.r.dropAll(&q, DropStart, fmt.Errorf("start entity %s: %w", s.r.Describe(e.id), err))
 	case q.len() == 0:
-		h.entities.remove(e)
+		h.remove(e)
 	default:
 		h.succeed(e, q)
 	}
@@ -184,7 +221,7 @@ func (h *local[M]) ended(e *entity[M], left []M, err error, stillborn bool) {
 // succeed starts the next incarnation of e with what waits for it.
 func (h *local[M]) succeed(e *entity[M], q queue[M]) {
 	if err := h.incarnate(e); err != nil {
-		h.entities.remove(e)
+		h.remove(e)
 		h.s.r.dropAll(&q, DropStart, err)
 		return
 	}
@@ -239,7 +276,7 @@ func (h *local[M]) speaking(ctx context.Context, id string) *entity[M] {
 	if !ok {
 		return nil
 	}
-	if e := h.entities.find(id); e != nil && e.cell == cell {
+	if e := h.find(id); e != nil && e.cell == cell {
 		return e
 	}
 	return nil
@@ -279,8 +316,8 @@ func (s *slot[M]) end(stop func(*actor.Cell[M])) *local[M] {
 		s.want()
 	}
 	h.ending = true
-	cells := make([]*actor.Cell[M], 0, h.entities.size)
-	for e := range h.entities.all() {
+	cells := make([]*actor.Cell[M], 0, h.size)
+	for e := h.first; e != nil; e = e.next {
 		cells = append(cells, e.cell)
 	}
 	h.finish()
@@ -294,7 +331,7 @@ func (s *slot[M]) end(stop func(*actor.Cell[M])) *local[M] {
 // finish lets go of the shard when its last entity has ended.
 func (h *local[M]) finish() {
 	s := h.s
-	if !h.ending || h.entities.size > 0 || s.here != h {
+	if !h.ending || h.size > 0 || s.here != h {
 		return
 	}
 	s.carry.push(h.held.take()...)
@@ -308,13 +345,13 @@ func (h *local[M]) remaining() (n int, some []string) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	const few = 10
-	for e := range h.entities.all() {
+	for e := h.first; e != nil; e = e.next {
 		if len(some) == few {
 			break
 		}
 		some = append(some, e.id)
 	}
-	return h.entities.size, some
+	return h.size, some
 }
 
 // passivate stops the entities that were idle since before.
@@ -322,7 +359,7 @@ func (s *slot[M]) passivate(before time.Time) {
 	s.mu.Lock()
 	var idle []*actor.Cell[M]
 	if h := s.here; h != nil && !h.ending {
-		for e := range h.entities.all() {
+		for e := h.first; e != nil; e = e.next {
 			if e.late == nil && !e.cell.IdleSince().After(before) {
 				idle = append(idle, e.cell)
 			}
@@ -335,7 +372,7 @@ func (s *slot[M]) passivate(before time.Time) {
 }
 
 func (h *local[M]) describe() string {
-	text := fmt.Sprintf("; %d entities", h.entities.size)
+	text := fmt.Sprintf("; %d entities", h.size)
 	if !h.await.IsZero() {
 		text += fmt.Sprintf("; %d messages held until %s has sent what it carries over", h.held.len(), h.await)
 	}

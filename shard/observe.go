@@ -130,7 +130,7 @@ func (r *shell[M]) Hosted() []ShardStat {
 	for s := range r.allSlots() {
 		s.mu.Lock()
 		if s.here != nil {
-			out = append(out, ShardStat{Shard: s.shard, Entities: s.here.entities.size})
+			out = append(out, ShardStat{Shard: s.shard, Entities: s.here.size})
 		}
 		s.mu.Unlock()
 	}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"hash/maphash"
 	"iter"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -29,13 +29,16 @@ type shell[M any] struct {
 	log     *slog.Logger
 	typ     Type[M]
 	options []actor.Option
-	seed    maphash.Seed
 	control *control
 	ready   chan struct{} // closed when port is set: frames may come before
 
 	// slots are made on first use: one for each number from 0 on, then one for
 	// each negative number, since a ShardFunc may give some; see placement.JavaHash.
 	slots []atomic.Pointer[slot[M]]
+
+	known     known
+	active    directory[M]
+	roundtrip bool // local messages are encoded and decoded too
 
 	room     room
 	frames   sync.Pool // of *[]byte
@@ -53,36 +56,64 @@ func (r *shell[M]) ref(id string) actor.Ref[M] { return actor.NewRef[M](r, id) }
 // Describe names an entity, as type/id.
 func (r *shell[M]) Describe(id string) string { return r.typ.Name + "/" + id }
 
-// Deliver is Tell. The first half is the whole way of a message to an entity that
-// is active on this node: a hash, a look into a table, a push into its mailbox.
+// Deliver is Tell. This is the whole way of a message to an entity that is active
+// here: a look at its type, a look for its id, and a push into its mailbox.
 func (r *shell[M]) Deliver(ctx context.Context, id string, m M) error {
-	if err := r.typ.Protocol.Check(m); err != nil {
-		return r.refuse(id, err)
+	if t := reflect.TypeOf(m); !r.known.has(t) {
+		if err := r.typ.Protocol.Check(m); err != nil {
+			return r.refuse(id, err)
+		}
+		r.known.add(t)
+	}
+	if r.roundtrip {
+		var err error
+		if m, err = r.typ.Protocol.Roundtrip(m); err != nil {
+			return r.refuse(id, err)
+		}
+	}
+	if e := r.active.find(id); e != nil {
+		if cell := e.way(); cell != nil {
+			err := cell.Deliver(ctx, id, m)
+			if err == nil {
+				return nil
+			}
+			// It may just have closed: a passivation, a move, a crash.
+			if !errors.Is(err, actor.ErrStopped) {
+				return r.refuse(id, err)
+			}
+		}
 	}
 	s, err := r.slotOf(id)
 	if err != nil {
 		return r.refuse(id, err)
 	}
-	if r.node.Roundtrip() {
-		if m, err = r.typ.Protocol.Roundtrip(m); err != nil {
-			return r.refuse(id, err)
-		}
-	}
-	if rt := s.direct.Load(); rt != nil && rt.here != nil {
-		if e := rt.here.entities.find(id); e != nil {
-			if cell := e.open.Load(); cell != nil {
-				// The cell may have closed since: a passivation, a move, a crash.
-				err := cell.Deliver(ctx, id, m)
-				if err == nil {
-					return nil
-				}
-				if !errors.Is(err, actor.ErrStopped) {
-					return r.refuse(id, err)
-				}
-			}
-		}
-	}
 	return s.tell(ctx, parcel[M]{id: id, m: m})
+}
+
+// known remembers the message types that the protocol has names for: comparing a
+// few pointers is quicker than looking one up.
+type known struct {
+	types atomic.Pointer[[]reflect.Type]
+}
+
+const knownTypes = 8
+
+func (k *known) has(t reflect.Type) bool {
+	types := k.types.Load()
+	return types != nil && slices.Contains(*types, t)
+}
+
+// add keeps the first few types; of two that are added at once one may be lost,
+// and is added again.
+func (k *known) add(t reflect.Type) {
+	var types []reflect.Type
+	if p := k.types.Load(); p != nil {
+		types = *p
+	}
+	if len(types) < knownTypes {
+		types = append(slices.Clip(types), t)
+		k.types.Store(&types)
+	}
 }
 
 // slotOf finds the slot of an entity's shard.

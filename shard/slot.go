@@ -193,7 +193,7 @@ func (s *slot[M]) setHost(a region.Host, now time.Time) {
 	}
 	s.forget()
 	if s.here == nil {
-		s.here = newLocal(s)
+		s.here = &local[M]{s: s}
 	}
 	s.here.epoch, s.here.await = a.Epoch, a.Await
 	s.target = &route[M]{home: s.r.self, epoch: a.Epoch, here: s.here}
