@@ -1,0 +1,176 @@
+package actor_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/actor/actortest"
+)
+
+func TestBlockedBehaviorsDoNotStopTheRest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sys, p := actortest.NewSystem(t, actor.Config{}), actortest.NewProbe[any](t)
+		idle := runtime.NumGoroutine()
+		blocked := make(chan struct{}, 1000)
+		for range 1000 {
+			ref := actortest.Spawn(t, sys, "", on(func(ctx, any) error {
+				time.Sleep(time.Second)
+				blocked <- struct{}{}
+				return nil
+			}))
+			actortest.Tell[any](t, ref, 0)
+		}
+		begin := time.Now()
+		other := actortest.Spawn(t, sys, "other", forward(p))
+		actortest.Tell[any](t, other, 0)
+		p.Next()
+		if d := time.Since(begin); d != 0 {
+			t.Errorf("waited %v for the blocked ones", d)
+		}
+		for range 1000 {
+			<-blocked
+		}
+		if d := time.Since(begin); d != time.Second {
+			t.Errorf("all together took %v, want 1s", d)
+		}
+		synctest.Wait()
+		if got, most := runtime.NumGoroutine()-idle, max(16, 2*runtime.GOMAXPROCS(0)); got > most {
+			t.Errorf("%d workers are left, want at most %d", got, most)
+		}
+	})
+}
+
+// An actor may block on another one that it has just told, even when there was but one worker.
+func TestBehaviorMayWaitForAnother(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sys, p := actortest.NewSystem(t, actor.Config{}), actortest.NewProbe[any](t)
+		next := actortest.Spawn(t, sys, "", on(oracle))
+		for range 100 {
+			to := next
+			next = actortest.Spawn(t, sys, "", on(func(c ctx, m any) error {
+				answer, err := actor.Ask(c, to, question{text: "echo"})
+				if err != nil {
+					return err
+				}
+				return m.(question).reply.Send(c, answer)
+			}))
+		}
+		go func() {
+			answer, err := actor.Ask(t.Context(), next, question{})
+			if err == nil {
+				err = p.Ref().Tell(t.Context(), answer)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+		if got := p.Next(); got != "echo" {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestBusyActorDoesNotStarveOthers(t *testing.T) {
+	const messages = 100_000
+	bubble(t, func(t *testing.T) {
+		sys, p := actortest.NewSystem(t, actor.Config{}), actortest.NewProbe[any](t)
+		gate := make(chan struct{})
+		handled := 0
+		ref := actortest.Spawn(t, sys, "busy", on(func(c ctx, m any) error {
+			if m == "gate" {
+				<-gate
+			}
+			if handled++; handled == messages {
+				return p.Ref().Tell(c, "busy")
+			}
+			return nil
+		}))
+		actortest.Tell[any](t, ref, "gate")
+		for range messages - 1 {
+			actortest.Tell[any](t, ref, 0)
+		}
+		other := actortest.Spawn(t, sys, "other", forward(p))
+		close(gate)
+		actortest.Tell[any](t, other, "other")
+		if got := p.Next(); got != "other" {
+			t.Errorf("the busy actor was done before the other had its turn")
+		}
+	})
+}
+
+func TestACT08StopHasALimitAndNamesWhatHangs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sys := actor.NewSystem(actor.Config{})
+		release := make(chan struct{})
+		outer := actortest.Spawn(t, sys, "outer", func(c ctx) (behavior, error) {
+			inner := actortest.Spawn(t, c, "inner", on(func(ctx, any) error { <-release; return nil }))
+			return func(ctx, any) error { return nil }, inner.Tell(c, 0)
+		})
+		asides := actortest.Spawn(t, sys, "asides", on(func(c ctx, _ any) error {
+			c.Go(func(context.Context) any { <-release; return nil })
+			return nil
+		}))
+		actortest.Tell[any](t, asides, 0)
+		actortest.Spawn(t, sys, "looping", actor.Loop(func(*actor.Inbox[any]) error { <-release; return nil }))
+		actortest.Spawn(t, sys, "fine", on(func(ctx, any) error { return nil }))
+		synctest.Wait()
+		begin := time.Now()
+		limit, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		err := sys.Stop(limit)
+		if d := time.Since(begin); d != 5*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Stop: %v after %v", err, d)
+		}
+		for _, want := range []string{"/outer/inner (in its behavior)", "/asides (1 Go functions)", "/looping (in its loop)"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Stop: %v; want it to name %s", err, want)
+			}
+		}
+		if err != nil && strings.Contains(err.Error(), "fine") {
+			t.Errorf("Stop: %v; fine does not hang", err)
+		}
+		if err := outer.Tell(t.Context(), 0); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("Tell while stopping: %v", err)
+		}
+		close(release)
+		if err := sys.Stop(soon(t)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Nothing in a system may grow with the actors that have been.
+func TestACT11NothingRemainsOfAnActor(t *testing.T) {
+	const actors = 20_000
+	sys := actortest.NewSystem(t, actor.Config{})
+	round := func() {
+		for range actors {
+			done := make(chan struct{})
+			ref := actortest.Spawn(t, sys, "", func(c ctx) (behavior, error) {
+				c.Cleanup(func() { close(done) })
+				return func(c ctx, m any) error { c.Stop(); return nil }, c.After(time.Hour, 1)
+			})
+			actortest.Tell[any](t, ref, 0)
+			<-done
+		}
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	round()
+	before := heap()
+	round()
+	if after := heap(); after > before+2<<20 {
+		t.Errorf("heap grew from %d to %d bytes with %d more actors", before, after, actors)
+	}
+}
