@@ -11,6 +11,17 @@ import (
 func (r *Resolver) observe(now time.Time, v *member.View) {
 	old := r.view
 	r.view = v
+	if !same(old.Members, v.Members) {
+		r.observeMembers(now, old, v)
+	}
+	r.learn(now, Unreachable{Members: members(v, subtract(v.Unreachable, old.Unreachable))})
+	r.learn(now, Reachable{Members: members(v, subtract(old.Unreachable, v.Unreachable))})
+	r.learn(now, LeaderChanged{Leader: v.Leader})
+	r.learn(now, Reachability{Observations: v.Observations})
+	r.learn(now, Seen{By: v.SeenBy})
+}
+
+func (r *Resolver) observeMembers(now time.Time, old, v *member.View) {
 	for _, m := range old.Members {
 		if _, ok := v.Member(m.ID); !ok {
 			r.learn(now, Removed{Members: []member.Member{m}})
@@ -21,11 +32,12 @@ func (r *Resolver) observe(now time.Time, v *member.View) {
 			r.learn(now, Changed{Members: []member.Member{m}})
 		}
 	}
-	r.learn(now, Unreachable{Members: members(v, subtract(v.Unreachable, old.Unreachable))})
-	r.learn(now, Reachable{Members: members(v, subtract(old.Unreachable, v.Unreachable))})
-	r.learn(now, LeaderChanged{Leader: v.Leader})
-	r.learn(now, Reachability{Observations: v.Observations})
-	r.learn(now, Seen{By: v.SeenBy})
+}
+
+// same tells whether two lists are the very same one, as they are between most
+// views: who has seen a membership changes much more often than the members.
+func same(a, b []member.Member) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // members are the entries of those ids that are members.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/gossip"
@@ -25,21 +26,25 @@ var rank = [...]int{
 // checkView compares what a node sees now with what it saw before and with
 // what is.
 func (w *World) checkView(n *node, old *member.View) {
-	for i, m := range n.view.Members {
-		was, known := old.Member(m.ID)
-		switch {
-		case n.removed[m.ID]:
-			w.failf("%s sees %s again, which was removed", n.id, m.ID)
-		case known && rank[m.Status] < rank[was.Status]:
-			w.failf("%s sees %s go back from %s to %s", n.id, m.ID, was.Status, m.Status)
-		case known && was.UpNumber != member.NeverUp && m.UpNumber != was.UpNumber:
-			w.failf("%s sees the up-number of %s change from %d to %d", n.id, m.ID, was.UpNumber, m.UpNumber)
-		case i > 0 && m.Address == n.view.Members[i-1].Address && m.Status != member.Down && n.view.Members[i-1].Status != member.Down:
+	before, now := old.Members, n.view.Members
+	if len(before) != len(now) || len(now) > 0 && &before[0] != &now[0] {
+		w.checkMembers(n, old)
+	}
+	w.checkLeader(n)
+}
+
+func (w *World) checkMembers(n *node, old *member.View) {
+	var last member.Member
+	for _, m := range n.view.Members {
+		was, _ := old.Member(m.ID)
+		w.checkMember(n, was, m)
+		if m.Address == last.Address && m.Status != member.Down && last.Status != member.Down {
 			w.failf("%s sees two members at %s", n.id, m.Address)
 		}
 		if m.Status == member.Down && was.Status != member.Down {
 			w.checkExclusion(n, m.ID)
 		}
+		last = m
 	}
 	for _, m := range old.Members {
 		if _, ok := n.view.Member(m.ID); !ok {
@@ -47,10 +52,25 @@ func (w *World) checkView(n *node, old *member.View) {
 			w.checkExclusion(n, m.ID)
 		}
 	}
-	w.checkLeader(n)
 }
 
-// checkLeader: a leader is a member that is not on its way out, unless all are.
+// checkMember: nobody goes back in life or comes back from removal. A zero was
+// is for one that the node did not know. The up-number of a member that leaves
+// while it comes up may get lost, but it never becomes another one.
+func (w *World) checkMember(n *node, was, is member.Member) {
+	switch {
+	case n.removed[is.ID]:
+		w.failf("%s sees %s again, which was removed", n.id, is.ID)
+	case was.IsZero():
+	case rank[is.Status] < rank[was.Status]:
+		w.failf("%s sees %s go back from %s to %s", n.id, is.ID, was.Status, is.Status)
+	case is.UpNumber != was.UpNumber && is.UpNumber != member.NeverUp && was.UpNumber != member.NeverUp:
+		w.failf("%s sees the up-number of %s change from %d to %d", n.id, is.ID, was.UpNumber, is.UpNumber)
+	}
+}
+
+// checkLeader: a leader is a member that nobody holds for unreachable, and that
+// is not on its way out unless all are.
 func (w *World) checkLeader(n *node) {
 	leader := n.view.Leader
 	if leader.IsZero() {
@@ -62,16 +82,21 @@ func (w *World) checkLeader(n *node) {
 		w.failf("%s is led by %s, which is no member", n.id, leader)
 	case m.Status == member.Down:
 		w.failf("%s is led by %s, which is Down", n.id, leader)
+	case !n.canBeLedBy(leader):
+		w.failf("%s is led by %s, which is unreachable", n.id, leader)
 	case m.Status == member.Exiting:
 		for _, other := range n.view.Members {
-			if rank[other.Status] < rank[member.Exiting] && (n.view.Reachable(other.ID) || other.ID == n.id) {
+			if rank[other.Status] < rank[member.Exiting] && n.canBeLedBy(other.ID) {
 				w.failf("%s is led by %s, which is Exiting, although there is %s", n.id, leader, other.ID)
 			}
 		}
 	}
-	if leader != n.id && !n.view.Reachable(leader) {
-		w.failf("%s is led by %s, which is unreachable", n.id, leader)
-	}
+}
+
+// canBeLedBy tells whether nobody, not even a member that is Down, says that
+// id is unreachable; what is said of the node itself it does not believe.
+func (n *node) canBeLedBy(id member.ID) bool {
+	return id == n.id || !slices.ContainsFunc(n.view.Observations, func(o member.Observation) bool { return o.Subject == id })
 }
 
 // excludes tells whether a member has given another one up.

@@ -14,13 +14,13 @@ const remembered = 60
 // log keeps what a failure has to tell.
 type log struct {
 	faults []string
-	last   []string // at most twice as many as are told
-	all    func(line string)
+	last   []string          // at most twice as many as are told
+	tell   func(line string) // gets every happening; may be nil
 }
 
 func (l *log) add(line string) {
-	if l.all != nil {
-		l.all(line)
+	if l.tell != nil {
+		l.tell(line)
 	}
 	if l.last = append(l.last, line); len(l.last) == 2*remembered {
 		l.last = append(l.last[:0], l.last[remembered:]...)

@@ -175,7 +175,7 @@ func (w *World) countStep() {
 	if second := w.now.Truncate(time.Second); !second.Equal(w.second) {
 		w.second, w.busy = second, 0
 	}
-	if w.busy++; w.busy > 1000*len(w.nodes) {
+	if w.busy++; w.busy > 200*len(w.nodes) {
 		w.failf("%d steps of %d nodes within one second", w.busy, len(w.nodes))
 	}
 }

@@ -31,6 +31,7 @@ package sim
 
 import (
 	"fmt"
+	"regexp"
 	"runtime/debug"
 	"testing"
 )
@@ -58,7 +59,7 @@ func Run(t testing.TB, seeds []uint64, script func(w *World)) Stats {
 	for _, seed := range seeds {
 		w := newWorld(seed, codec)
 		if report := play(w, script); report != "" {
-			t.Fatalf("%sreplay: go test ./internal/sim -run '^%s$' -seed %d -v", report, t.Name(), seed)
+			t.Fatalf("%sreplay: go test ./internal/sim -run '^%s$' -seed %d -v", report, regexp.QuoteMeta(t.Name()), seed)
 		}
 		sum = sum.add(w.Stats())
 	}

@@ -31,7 +31,12 @@ func seeds(n int) []uint64 {
 func run(t *testing.T, seeds []uint64, script func(*World)) {
 	t.Helper()
 	start := time.Now()
-	sum := Run(t, seeds, script)
+	sum := Run(t, seeds, func(w *World) {
+		if *seedFlag > 0 {
+			w.log.tell = func(line string) { t.Log(line) }
+		}
+		script(w)
+	})
 	took := time.Since(start)
 	t.Logf("%d seeds (%.0f a second): %d faults, %d steps (%.0f a second), %d messages, %v of virtual time (%.0f:1)",
 		len(seeds), float64(len(seeds))/took.Seconds(), sum.Faults, sum.Steps, float64(sum.Steps)/took.Seconds(),
