@@ -7,6 +7,8 @@ import (
 )
 
 // An Input is something that happens to a [Machine].
+//
+//sumtype:decl
 type Input interface{ gossipInput() }
 
 type (

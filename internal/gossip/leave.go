@@ -67,16 +67,13 @@ func (m *Machine) mindSelf() {
 	if m.phase != joined {
 		return
 	}
-	switch m.self().Status {
-	case member.Exiting:
-		switch {
-		case m.leave.handedOver:
-			m.exit()
-		case !m.leave.started:
-			m.leave.started = true
-			m.out.StartExiting = true
-		}
-	case member.Down:
+	switch self := m.self(); {
+	case self.Status == member.Exiting && m.leave.handedOver:
+		m.exit()
+	case self.Status == member.Exiting && !m.leave.started:
+		m.leave.started = true
+		m.out.StartExiting = true
+	case self.Status == member.Down:
 		m.endDown()
 	}
 }

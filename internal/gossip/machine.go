@@ -189,6 +189,7 @@ func (m *Machine) runTimers() {
 			m.phaseOver()
 		case giveUpTimer:
 			m.giveUp()
+		case timerCount: // is none
 		}
 	}
 }

@@ -212,3 +212,28 @@ func TestDescribe(t *testing.T) {
 		"  " + b.String() + " Up, has not seen this version, " + a.String() + " says Unreachable: blocks convergence\n"
 	same(t, "description", nodes[0].Describe(), want)
 }
+
+// Each data center has its own leader, and the first one of a new data center
+// waits for the eyes of all.
+func TestTwoDataCenters(t *testing.T) {
+	w := newWorld(t, 13)
+	w.cfg.DataCenter = "east"
+	east := []*node{w.start(0), w.start(2)}
+	w.within(20*time.Second, "east is up", w.up)
+	w.cfg.DataCenter = "west"
+	west := []*node{w.start(1), w.start(3)}
+	w.within(time.Minute, "all are up", w.up)
+	for _, n := range east {
+		if got := n.View().Leader; got != east[0].id {
+			t.Errorf("%v in the east is led by %v, want %v", n.id, got, east[0].id)
+		}
+	}
+	for _, n := range west {
+		if got := n.View().Leader; got != west[0].id {
+			t.Errorf("%v in the west is led by %v, want %v", n.id, got, west[0].id)
+		}
+	}
+	w.do(west[1], ExitDone{})
+	w.do(west[1], Leave{west[1].id.Address})
+	w.within(time.Minute, "one has left", func() bool { return west[1].stop != nil && w.up() })
+}

@@ -6,6 +6,8 @@ import "github.com/troupe-go/troupe/internal/member"
 // is not in it: the transport knows it from the handshake and hands it over in
 // [Received]. Messages are immutable once sent, and best effort: a lost one is
 // made up for by the next round of its timer.
+//
+//sumtype:decl
 type Message interface{ gossipMessage() }
 
 type (

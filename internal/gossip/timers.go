@@ -24,8 +24,6 @@ type timers [timerCount]time.Time
 
 func (t *timers) set(k timer, at time.Time) { t[k] = at }
 
-func (t *timers) stop(k timer) { t[k] = time.Time{} }
-
 // due tells whether the timer's moment has come, and unsets it then. A timer
 // that is late fires once, however late.
 func (t *timers) due(k timer, now time.Time) bool {

@@ -37,7 +37,6 @@ type node struct {
 	tick   time.Time // of the Tick in the queue
 	dead   bool
 	paused time.Time // until then, it does nothing
-	held   []item    // for a paused node
 	stop   *Stop
 	exits  bool // StartExiting was given
 	gone   []member.ID
