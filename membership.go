@@ -93,6 +93,10 @@ func logEvent(log *slog.Logger, e gossip.Event) {
 	case gossip.ReachableMember:
 		log.Info("member reachable again", slog.Any("member", e.Member.ID))
 	case gossip.LeaderChanged:
+		if e.Leader.IsZero() {
+			log.Warn("nobody can lead the cluster: no member that is up is reachable")
+			return
+		}
 		log.Info("leader changed", slog.Any("leader", e.Leader))
 	case gossip.Stalled:
 		log.Warn("this node did not run for a while; it withholds verdicts on others", slog.Duration("by", e.By))

@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/membership"
 	"github.com/troupe-go/troupe/sbr"
 	"github.com/troupe-go/troupe/transport"
 )
@@ -72,6 +73,7 @@ type Node struct {
 	components components
 	tasks      tasks
 
+	core     *membership.Core  // owned by the owner goroutine
 	inputs   chan gossip.Input // bounded; what the network sends beyond it is dropped and counted
 	commands chan func()       // run on the owner goroutine
 	view     atomic.Pointer[View]
@@ -118,7 +120,8 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	close(n.ready)
 	go n.loopback.run()
-	go n.own(newCore(s, n.id))
+	n.core = newCore(s, n.id)
+	go n.own()
 	n.join()
 	return n, nil
 }
@@ -186,6 +189,14 @@ func (n *Node) DowningMargin() time.Duration {
 // View is the membership as this node sees it now. It is never nil; before the
 // node has joined it has no members.
 func (n *Node) View() *View { return n.view.Load() }
+
+// Suspicion is the phi accrual failure detector's level for a member that this
+// node watches: about the number of nines of the certainty that it has failed. The member is
+// held for unreachable at 8. It is 0 for a member that this node does not watch.
+func (n *Node) Suspicion(id ID) (phi float64) {
+	n.onOwner(func() { phi = n.core.Machine().Phi(time.Now(), id) })
+	return phi
+}
 
 // System is where the node's actors live.
 func (n *Node) System() *actor.System { return n.system }

@@ -16,7 +16,7 @@ type Event = gossip.Event
 
 // own is the node's owner goroutine: it alone steps the membership core, and
 // carries out what the core wants. It decides nothing.
-func (n *Node) own(core *membership.Core) {
+func (n *Node) own() {
 	defer close(n.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -32,7 +32,7 @@ func (n *Node) own(core *membership.Core) {
 		case in = <-n.inputs:
 		case <-timer.C:
 		}
-		out := core.Step(time.Now(), in)
+		out := n.core.Step(time.Now(), in)
 		n.carryOut(out)
 		if out.Stop != nil {
 			n.end(stopError(out.Stop))
