@@ -16,7 +16,6 @@ package chat
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -53,7 +52,6 @@ type Edge struct {
 	Dads   Dads           //
 	Up     func() bool    // whether the node is a full member of the cluster
 	Record audit.Recorder // told of each accepted message
-	Log    *slog.Logger
 
 	gate  gate
 	clock clock
@@ -148,7 +146,6 @@ func (e *Edge) history(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	m, err := actor.Ask(ctx, e.Dads.Ref(chat), dad.Recall{})
 	if err != nil {
-		e.Log.Warn("a Dad did not answer", "chat", chat, "error", err)
 		unavailable(w, err)
 		return
 	}

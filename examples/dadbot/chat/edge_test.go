@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -62,7 +61,7 @@ type edge struct {
 func newEdge() *edge {
 	e := &edge{dads: new(fakeDads), up: true}
 	e.Edge = &chat.Edge{
-		Node: "node-1", Dads: e.dads, Up: func() bool { return e.up }, Log: slog.New(slog.DiscardHandler),
+		Node: "node-1", Dads: e.dads, Up: func() bool { return e.up },
 		Record: func(ev audit.Event) { e.accepted = append(e.accepted, string(ev.Event)+" "+ev.Chat+" "+ev.ID) },
 	}
 	mux := http.NewServeMux()
