@@ -127,24 +127,21 @@ func (c *Core) settle(now time.Time) {
 }
 
 func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
-	c.hear(msg)
-	if c.reign == nil || !c.lives(from) {
+	word, ok := msg.(protocol.Word)
+	if !ok {
 		return
 	}
-	switch m := msg.(type) {
+	c.hear(word)
+	if c.reign == nil || !c.lives(from) || !c.listens(from, word) {
+		return
+	}
+	switch m := word.(type) {
 	case protocol.Report:
 		c.reported(now, from, m)
-		return
 	case protocol.Refused:
 		if m.Highest >= c.reign.term {
 			c.supersede(now)
 		}
-		return
-	}
-	if p := c.reign.parties[from]; p == nil || !p.answered {
-		return // the claim to it is repeated
-	}
-	switch m := msg.(type) {
 	case protocol.GetShardHomes:
 		each(m.Shards, func(name string) { c.asked(now, from, name) })
 	case protocol.ShardsStarted:
@@ -159,6 +156,15 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 	}
 }
 
+// listens tells whether a word counts: before its report a region is not heard
+// on anything else, for the claim to it is repeated.
+func (c *Core) listens(from member.ID, word protocol.Word) bool {
+	_, report := word.(protocol.Report)
+	_, refused := word.(protocol.Refused)
+	p := c.reign.parties[from]
+	return report || refused || p != nil && p.answered
+}
+
 func each[E any](list []E, do func(E)) {
 	for _, e := range list {
 		do(e)
@@ -167,11 +173,11 @@ func each[E any](list []E, do func(E)) {
 
 // hear keeps the highest term, whoever speaks of it: the next one of this node
 // must be above it.
-func (c *Core) hear(msg protocol.Message) {
-	switch m := msg.(type) {
-	case protocol.Report:
+func (c *Core) hear(word protocol.Word) {
+	if m, ok := word.(protocol.Report); ok {
 		c.heard = max(c.heard, m.Term)
-	case protocol.Refused:
+	}
+	if m, ok := word.(protocol.Refused); ok {
 		c.heard = max(c.heard, m.Highest)
 	}
 }

@@ -410,8 +410,13 @@ func FuzzStep(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		r := newRig(t, Settings{RebalanceEvery: time.Second, Margin: time.Second})
 		views := [][]string{
-			{"a Up", "b Up", "c Up"}, {"a Up", "b Leaving", "c Up"}, {"a Up", "b Up", "c Down"},
-			{"a Up", "b Up"}, {"b Up", "a Up"}, {"a Leaving", "b Up", "c Up"}, {"a Up", "b Up unreachable", "c Up"},
+			{"a Up", "b Up", "c Up"},
+			{"a Up", "b Leaving", "c Up"},
+			{"a Up", "b Up", "c Down"},
+			{"a Up", "b Up"},
+			{"b Up", "a Up"},
+			{"a Leaving", "b Up", "c Up"},
+			{"a Up", "b Up unreachable", "c Up"},
 		}
 		for range 300 {
 			r.now = r.now.Add(time.Duration(rng.Int64N(int64(time.Second))))

@@ -45,11 +45,25 @@ type Tenure struct {
 	Epoch Epoch
 }
 
-// A Message is one of the types below.
-//
-//sumtype:decl
+// A Message is an [Order], a [Word] or a [StaleRoute].
 type Message interface {
 	kind() kind
+}
+
+// An Order is what a coordinator says to regions.
+//
+//sumtype:decl
+type Order interface {
+	Message
+	Head() Header
+}
+
+// A Word is what a region says to a coordinator.
+//
+//sumtype:decl
+type Word interface {
+	Message
+	toCoordinator()
 }
 
 // A Packet is a message on its way; it is sent best effort. One to the own node
@@ -159,6 +173,14 @@ type (
 	// GracefulShutdown: this node leaves; take all its shards away. Repeated.
 	GracefulShutdown struct{}
 )
+
+func (Report) toCoordinator()           {}
+func (Refused) toCoordinator()          {}
+func (GetShardHomes) toCoordinator()    {}
+func (ShardsStarted) toCoordinator()    {}
+func (BeginHandOffAck) toCoordinator()  {}
+func (ShardsStopped) toCoordinator()    {}
+func (GracefulShutdown) toCoordinator() {}
 
 // StaleRoute is what a region says to another that sent it a message for a
 // shard which it does not host, or not by that epoch: forget the route and ask.

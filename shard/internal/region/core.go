@@ -98,11 +98,11 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 		c.staleAt(now, from, stale)
 		return
 	}
-	headed, ok := msg.(interface{ Head() protocol.Header })
-	if !ok || !c.lives(from) || !c.obeys(now, from, headed.Head(), msg) {
+	order, ok := msg.(protocol.Order)
+	if !ok || !c.lives(from) || !c.obeys(now, from, order) {
 		return
 	}
-	switch m := msg.(type) {
+	switch m := order.(type) {
 	case protocol.Claim:
 		c.report(now, from)
 	case protocol.Registered:

@@ -80,9 +80,9 @@ func (c *Core) lives(id member.ID) bool {
 
 // obeys decides whether a coordinator's message counts: terms make that safe,
 // whatever the membership says about who should be coordinator.
-func (c *Core) obeys(now time.Time, from member.ID, h protocol.Header, msg protocol.Message) bool {
-	l := &c.link
-	switch _, claim := msg.(protocol.Claim); {
+func (c *Core) obeys(now time.Time, from member.ID, order protocol.Order) bool {
+	l, h := &c.link, order.Head()
+	switch _, claim := order.(protocol.Claim); {
 	case h.Term == l.term && from == l.obeyed:
 		if h.Seq <= l.seq {
 			return false // overtaken, or a repeat

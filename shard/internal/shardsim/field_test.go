@@ -1,7 +1,6 @@
 package shardsim
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -25,13 +24,14 @@ func calm(t *testing.T, nodes, shards int, with func(*world)) *world {
 		w.join()
 	}
 	w.run(3 * time.Second)
-	w.mustAnswer(t, time.Second)
+	w.mustAnswer(t)
 	return w
 }
 
-func (w *world) mustAnswer(t *testing.T, within time.Duration) {
+// mustAnswer: every shard answers every node within a second.
+func (w *world) mustAnswer(t *testing.T) {
 	t.Helper()
-	w.probe(within)
+	w.probe()
 	w.mustHold(t)
 }
 
@@ -45,12 +45,10 @@ func (w *world) mustHold(t *testing.T) {
 // watch calls f with each event of a coordinator.
 func (w *world) watch(f func(n *node, e coordinator.Event)) { w.watcher = f }
 
-// move has a shard handed over, as a rebalance would: by what its host says.
-func (w *world) hostOf(shard string) *node { return w.ledger.hosts[shard] }
-
 func TestSHD01BufferedMessageWaitsForNoTick(t *testing.T) {
+	t.Parallel()
 	w := calm(t, 3, 10, nil)
-	leaver := w.hostOf("s0")
+	leaver := w.ledger.hosts["s0"]
 	placed := map[string]time.Time{}
 	w.watch(func(_ *node, e coordinator.Event) {
 		if p, ok := e.(coordinator.Placed); ok {
@@ -59,7 +57,7 @@ func TestSHD01BufferedMessageWaitsForNoTick(t *testing.T) {
 	})
 	w.leave(leaver)
 	waiting := map[string]message{}
-	for w.hostOf("s0") == leaver { // a message each moment until the move is over
+	for w.ledger.hosts["s0"] == leaver { // a message each moment until the move is over
 		if sender := w.alive()[0]; sender != leaver {
 			waiting["s0"] = sender.tell("s0")
 		}
@@ -76,6 +74,7 @@ func TestSHD01BufferedMessageWaitsForNoTick(t *testing.T) {
 }
 
 func TestSHD02LateStopStillFreesTheShard(t *testing.T) {
+	t.Parallel()
 	w := calm(t, 3, 12, func(w *world) {
 		w.cfg.coordinator.HandOffTimeout = time.Second
 		w.cfg.region.HandOffTimeout = time.Minute // the entity may take its time
@@ -83,48 +82,53 @@ func TestSHD02LateStopStillFreesTheShard(t *testing.T) {
 	w.stopTakes = 2 * time.Second
 	var slow, moving int
 	w.watch(func(_ *node, e coordinator.Event) {
-		switch e.(type) {
-		case coordinator.Slow:
+		if _, ok := e.(coordinator.Slow); ok {
 			slow++
-		case coordinator.Moving:
+		}
+		if _, ok := e.(coordinator.Moving); ok {
 			moving++
 		}
 	})
-	leaver := w.hostOf("s0")
+	leaver := w.ledger.hosts["s0"]
 	hosted := len(leaver.region.Hosted())
 	w.leave(leaver)
 	w.run(1500 * time.Millisecond)
-	if got := w.hostOf("s0"); got != leaver {
+	if got := w.ledger.hosts["s0"]; got != leaver {
 		t.Errorf("before its end was confirmed the shard went to %s", got.name)
 	}
 	w.run(5 * time.Second)
-	w.mustAnswer(t, time.Second)
+	w.mustAnswer(t)
 	if slow != hosted || moving != hosted {
 		t.Errorf("%d shards: %d were reported as slow and %d hand-overs begun, want each once", hosted, slow, moving)
 	}
-	if got := w.hostOf("s0"); got == nil || got == leaver {
+	if got := w.ledger.hosts["s0"]; got == nil || got == leaver {
 		t.Error("the late stop did not free the shard")
 	}
 }
 
 func TestSHD03RebalanceStepsToCrashedRegions(t *testing.T) {
+	t.Parallel()
 	w := calm(t, 6, 30, func(w *world) { w.cfg.coordinator.RebalanceEvery = 10 * time.Second })
 	w.ledger.strict = false
 	moves, kept := 0, 0
 	var begun, ended time.Time
 	w.watch(func(_ *node, e coordinator.Event) {
-		switch e.(type) {
-		case coordinator.Moving:
-			if moves++; begun.IsZero() {
-				begun = w.now
-				w.crash(w.nodes[5]) // before its ack
-				w.after(500*time.Millisecond, func() { w.crash(w.nodes[4]) })
-			}
-		case coordinator.Placed, coordinator.Kept:
+		_, moving := e.(coordinator.Moving)
+		_, isKept := e.(coordinator.Kept)
+		_, isPlaced := e.(coordinator.Placed)
+		if moving {
+			moves++
+		}
+		if moving && begun.IsZero() {
+			begun = w.now
+			w.crash(w.nodes[5]) // before its ack
+			w.after(500*time.Millisecond, func() { w.crash(w.nodes[4]) })
+		}
+		if isKept || isPlaced {
 			ended = w.now
-			if _, ok := e.(coordinator.Kept); ok {
-				kept++
-			}
+		}
+		if isKept {
+			kept++
 		}
 	})
 	w.join() // gives the strategy something to do
@@ -138,10 +142,11 @@ func TestSHD03RebalanceStepsToCrashedRegions(t *testing.T) {
 	if moves == first {
 		t.Error("no rebalance began after the one that crashes had met")
 	}
-	w.mustAnswer(t, time.Second)
+	w.mustAnswer(t)
 }
 
 func TestSHD04CoordinatorsLeaveInTheMiddleOfARebalance(t *testing.T) {
+	t.Parallel()
 	w := calm(t, 6, 40, func(w *world) { w.cfg.coordinator.RebalanceEvery = 10 * time.Second })
 	begun := false
 	w.watch(func(_ *node, e coordinator.Event) {
@@ -163,7 +168,7 @@ func TestSHD04CoordinatorsLeaveInTheMiddleOfARebalance(t *testing.T) {
 	w.run(10 * time.Second)
 	w.quiet = true
 	w.run(time.Second)
-	w.mustAnswer(t, time.Second)
+	w.mustAnswer(t)
 	if open := w.ledger.waiting(); len(open) > 0 {
 		t.Errorf("%d messages were not handled, such as %v", len(open), open[0])
 	}
@@ -173,6 +178,7 @@ func TestSHD04CoordinatorsLeaveInTheMiddleOfARebalance(t *testing.T) {
 }
 
 func TestSHD05NeverStartedBeforeTheOldOneHasStopped(t *testing.T) {
+	t.Parallel()
 	w := calm(t, 3, 12, func(w *world) {
 		w.cfg.coordinator.HandOffTimeout = time.Second
 		w.cfg.coordinator.RebalanceEvery = time.Second
@@ -188,13 +194,14 @@ func TestSHD05NeverStartedBeforeTheOldOneHasStopped(t *testing.T) {
 	}
 	w.quiet = true
 	w.run(10 * time.Second)
-	w.mustAnswer(t, time.Second)
+	w.mustAnswer(t)
 	if w.ledger.seen["moves"] < 20 {
 		t.Errorf("only %d moves were tried", w.ledger.seen["moves"])
 	}
 }
 
 func TestSHD10ShardsGoOnlyToThoseWhoStay(t *testing.T) {
+	t.Parallel()
 	w := calm(t, 6, 1000, func(w *world) {
 		w.cfg.coordinator.RebalanceEvery = 2 * time.Second
 		w.cfg.coordinator.Margin = 0
@@ -224,13 +231,14 @@ func TestSHD10ShardsGoOnlyToThoseWhoStay(t *testing.T) {
 	}
 	w.quiet = true
 	w.run(20 * time.Second)
-	w.mustAnswer(t, time.Second)
+	w.mustAnswer(t)
 	if w.ledger.longest > 5*time.Second {
 		t.Errorf("a message waited for %v", w.ledger.longest)
 	}
 }
 
 func TestSHD13RebalanceSettles(t *testing.T) {
+	t.Parallel()
 	const nodes, shards = 10, 1000
 	w := calm(t, nodes, shards, func(w *world) { w.cfg.coordinator.RebalanceEvery = 10 * time.Second })
 	w.run(time.Minute)
@@ -260,6 +268,7 @@ func TestSHD13RebalanceSettles(t *testing.T) {
 
 // A leave moves a thousand shards in about a second, in few messages.
 func TestLeaveMovesAThousandShardsQuickly(t *testing.T) {
+	t.Parallel()
 	w := calm(t, 3, 3000, nil)
 	leaver := w.nodes[0]
 	hosted, before := len(leaver.region.Hosted()), w.ledger.seen["packets"]
@@ -271,5 +280,5 @@ func TestLeaveMovesAThousandShardsQuickly(t *testing.T) {
 	if took := w.ledger.leaves[0]; hosted < 900 || took > 1500*time.Millisecond {
 		t.Errorf("%d shards took %v, want a thousand in about a second", hosted, took)
 	}
-	t.Log(fmt.Sprintf("%d shards in %v and %d packets", hosted, w.ledger.leaves[0], w.ledger.seen["packets"]-before))
+	t.Logf("%d shards in %v and %d packets", hosted, w.ledger.leaves[0], w.ledger.seen["packets"]-before)
 }

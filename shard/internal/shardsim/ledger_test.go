@@ -132,6 +132,7 @@ func (l *ledger) coordinatorEvent(e coordinator.Event) {
 		l.seen["doubled"]++
 	case coordinator.Moving:
 		l.seen["moves"]++
+	case coordinator.Surveyed, coordinator.Resigned, coordinator.Placed, coordinator.Disagrees:
 	}
 }
 

@@ -79,7 +79,7 @@ func (w *world) remove(id member.ID) {
 }
 
 // join adds a node; roles decide whether it hosts or only routes.
-func (w *world) join(roles ...string) *node {
+func (w *world) join(roles ...string) {
 	n := w.newNode()
 	w.change(func() {
 		w.views.members = append(w.views.members, member.Member{
@@ -88,7 +88,6 @@ func (w *world) join(roles ...string) *node {
 		w.note("%s joins %v", n.id.Host, roles)
 	})
 	w.change(func() { w.setStatus(n.id, member.Up) })
-	return n
 }
 
 // leave makes a node go in good order: it is removed when it says it is clear.

@@ -30,32 +30,24 @@ func (m mutant) action(a region.Action) region.Action {
 }
 
 func (m mutant) sent(n *node, p protocol.Packet) {
-	switch msg := p.Msg.(type) {
-	case protocol.Claim:
-		if m == asksNobody {
-			n.step(coordinator.NoPort{From: p.To})
-		}
-	case protocol.HandOff:
-		if m == trustsHandOff {
-			for _, l := range msg.Moves {
-				n.step(coordinator.Received{From: p.To, Msg: protocol.ShardsStopped{Shards: []protocol.Tenure{l.Tenure}}})
-			}
+	if _, ok := p.Msg.(protocol.Claim); ok && m == asksNobody {
+		n.step(coordinator.NoPort{From: p.To})
+	}
+	if handOff, ok := p.Msg.(protocol.HandOff); ok && m == trustsHandOff {
+		for _, l := range handOff.Moves {
+			n.step(coordinator.Received{From: p.To, Msg: protocol.ShardsStopped{Shards: []protocol.Tenure{l.Tenure}}})
 		}
 	}
 }
 
 func (m mutant) received(n *node, from member.ID, msg protocol.Message) (member.ID, protocol.Message) {
-	switch msg := msg.(type) {
-	case protocol.HandOff:
-		if m == hostSkipsMarkers {
-			msg.From = nil
-			return from, msg
-		}
-	case protocol.HostShards:
-		if m == obeysAnyTerm && n.region.Term() != msg.Term {
-			msg.Term, msg.Seq = n.region.Term(), 1<<62
-			return n.region.Coordinator(), msg
-		}
+	if handOff, ok := msg.(protocol.HandOff); ok && m == hostSkipsMarkers {
+		handOff.From = nil
+		return from, handOff
+	}
+	if host, ok := msg.(protocol.HostShards); ok && m == obeysAnyTerm && n.region.Term() != host.Term {
+		host.Term, host.Seq = n.region.Term(), 1<<62
+		return n.region.Coordinator(), host
 	}
 	return from, msg
 }

@@ -140,7 +140,7 @@ func (n *node) act(a region.Action) {
 		n.host(a)
 	case region.Open:
 		n.open(n.slot(a.Shard))
-		n.step(region.Emptied{Shard: a.Shard})
+		n.step(region.Emptied(a))
 	case region.Buffer:
 		n.stopSending(a)
 	case region.Drain:

@@ -19,6 +19,7 @@ var (
 // and, where the network keeps its order, each sender's order holds; and that
 // afterwards every shard answers every node.
 func TestSeeds(t *testing.T) {
+	t.Parallel()
 	var virtual time.Duration
 	seen := map[string]int{}
 	began := time.Now()
@@ -32,9 +33,9 @@ func TestSeeds(t *testing.T) {
 			t.Fatal(play(s, none, true).report(*lines))
 		}
 	}
-	real := max(time.Since(began), time.Millisecond)
+	took := max(time.Since(began), time.Millisecond)
 	t.Logf("%d seeds, %.0f virtual seconds, %.0f:1, %.0f seeds/s",
-		*seeds, virtual.Seconds(), virtual.Seconds()/real.Seconds(), float64(*seeds)/real.Seconds())
+		*seeds, virtual.Seconds(), virtual.Seconds()/took.Seconds(), float64(*seeds)/took.Seconds())
 	t.Logf("in all %v", seen)
 	for _, what := range []string{
 		"astray", "kept", "ahead", "slow", "superseded", "markers missing", "carry missing",
@@ -60,8 +61,10 @@ func TestSeed(t *testing.T) {
 
 // TestMutants proves that the checks see what they are for.
 func TestMutants(t *testing.T) {
+	t.Parallel()
 	for _, m := range []mutant{hostSkipsMarkers, hostSkipsCarry, obeysAnyTerm, asksNobody, skipsMargin, trustsHandOff} {
 		t.Run(string(m), func(t *testing.T) {
+			t.Parallel()
 			for s := uint64(1); s <= 1000; s++ {
 				if w := play(s, m, false); w.failure != "" {
 					t.Logf("caught by seed %d: %s", s, w.failure)
@@ -176,7 +179,7 @@ func (w *world) heal() {
 	if waiting := w.ledger.waiting(); len(waiting) > 0 && !w.lossy() {
 		w.fail("%d of %d messages were never handled, first %v: %s", len(waiting), w.ledger.seen["accepted"], waiting[0], w.why(waiting[0].shard))
 	}
-	w.probe(time.Second)
+	w.probe()
 }
 
 // lossy: nodes died, and what they or their links held died with them; or a host
@@ -193,7 +196,8 @@ func (w *world) lossy() bool {
 	return false
 }
 
-func (w *world) probe(within time.Duration) {
+func (w *world) probe() {
+	const within = time.Second
 	var probes []message
 	for _, n := range w.alive() {
 		for _, shard := range w.shards {
