@@ -107,7 +107,7 @@ func (m *Machine) enough(p Perspective) bool {
 	if len(p.Members) < m.cfg.MinMembers || m.shuttingDown() {
 		return false
 	}
-	for role, required := range m.cfg.MinRoleMembers {
+	for role, required := range m.cfg.MinRoleMembers { // any order: all must be met
 		for _, other := range p.Members {
 			if other.HasRole(role) {
 				required--

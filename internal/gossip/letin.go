@@ -33,7 +33,7 @@ func (m *Machine) checked(theirs map[string]string) InitJoinAck {
 		return ack
 	}
 	ack.Check, ack.Config = Compatible, map[string]string{}
-	for key := range theirs {
+	for key := range theirs { // any order: it fills a map
 		if own, ok := m.cfg.ConfigCheck[key]; ok {
 			ack.Config[key] = own
 		}
@@ -47,7 +47,7 @@ func (m *Machine) checked(theirs map[string]string) InitJoinAck {
 // differences names the values that both sides have and do not agree on.
 func (m *Machine) differences(theirs map[string]string) string {
 	var found []string
-	for key, own := range m.cfg.ConfigCheck {
+	for key, own := range m.cfg.ConfigCheck { // any order: what is found is sorted
 		if their, ok := theirs[key]; ok && their != own {
 			found = append(found, fmt.Sprintf("%s is %q here and %.255q there", key, own, their))
 		}

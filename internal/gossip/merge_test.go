@@ -70,7 +70,7 @@ func TestReconcile(t *testing.T) {
 func TestReconcileIsCommutative(t *testing.T) {
 	h := hostile{Rand: rand.New(rand.NewPCG(1, 1))}
 	_, h.nodes = trio(t)
-	for i := range 2000 {
+	for i := range 500 {
 		l, r := h.state(), h.state()
 		x, y := Reconcile(l, r, h.nodes[0].id, 1), Reconcile(r, l, h.nodes[0].id, 1)
 		x.Tombstones, y.Tombstones = nil, nil
