@@ -82,27 +82,32 @@ func (n *Node) offer(in gossip.Input) {
 }
 
 // logEvent says what an operator wants to read later.
-func logEvent(log *slog.Logger, e gossip.Event) {
+func (n *Node) logEvent(e gossip.Event) {
 	switch e := e.(type) {
 	case gossip.MemberChanged:
-		log.Info("member changed", slog.Any("member", e.Member.ID), slog.String("status", e.Member.Status.String()))
+		n.log.Info("member changed", slog.Any("member", e.Member.ID), slog.String("status", e.Member.Status.String()))
 	case gossip.MemberRemoved:
-		log.Info("member removed", slog.Any("member", e.Member.ID), slog.String("was", e.Previous.String()))
+		n.log.Info("member removed", slog.Any("member", e.Member.ID), slog.String("was", e.Previous.String()))
 	case gossip.UnreachableMember:
-		log.Warn("member unreachable", slog.Any("member", e.Member.ID))
+		n.log.Warn("member unreachable", slog.Any("member", e.Member.ID))
 	case gossip.ReachableMember:
-		log.Info("member reachable again", slog.Any("member", e.Member.ID))
+		n.log.Info("member reachable again", slog.Any("member", e.Member.ID))
 	case gossip.LeaderChanged:
 		if e.Leader.IsZero() {
-			log.Warn("nobody can lead the cluster: no member that is up is reachable")
+			n.log.Warn("nobody can lead the cluster: no member that is up is reachable")
 			return
 		}
-		log.Info("leader changed", slog.Any("leader", e.Leader))
+		n.log.Info("leader changed", slog.Any("leader", e.Leader))
 	case gossip.Stalled:
-		log.Warn("this node did not run for a while; it withholds verdicts on others", slog.Duration("by", e.By))
+		n.log.Warn("this node did not run for a while; it withholds verdicts on others", slog.Duration("by", e.By))
 	case gossip.OtherCluster:
-		log.Error("another cluster of the same name exists", slog.Any("from", e.From))
+		if skipped, ok := n.complain.worth(time.Now(), e.From, "other cluster"); ok {
+			n.log.Error("another cluster of the same name exists", slog.Any("from", e.From), slog.Int("alike", skipped))
+		}
 	case gossip.Ignored:
-		log.Warn("message ignored", slog.Any("from", e.From), slog.String("reason", e.Reason.String()), slog.String("text", e.Text))
+		if skipped, ok := n.complain.worth(time.Now(), e.From, e.Reason.String()); ok {
+			n.log.Warn("message ignored", slog.Any("from", e.From), slog.String("reason", e.Reason.String()),
+				slog.String("text", e.Text), slog.Int("alike", skipped))
+		}
 	}
 }

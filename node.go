@@ -79,6 +79,7 @@ type Node struct {
 	view     atomic.Pointer[View]
 	watchers watchers // owned by the owner goroutine
 
+	complain complaints    // owned by the owner goroutine
 	leave    handOver      // owned by the owner goroutine
 	kill     chan struct{} // closed by Kill
 	killOnce sync.Once

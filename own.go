@@ -49,7 +49,7 @@ func (n *Node) carryOut(out membership.Output) {
 		n.sendMembership(p)
 	}
 	for _, e := range out.Events {
-		logEvent(n.log, e)
+		n.logEvent(e)
 		n.watchers.tellEvent(e)
 	}
 	if out.View != nil {
