@@ -50,7 +50,7 @@ func (s *sides) downs(strategy Strategy, a Action) (ids []member.ID, fellBack bo
 		return union(intersect(downable, s.doubtful), rest), fellBack
 	case ReverseDownIndirectlyConnected:
 		return union(intersect(downable, s.doubtful), subtract(downable, s.Unreachable)), false
-	case DownSelfQuarantined:
+	case DownSelf:
 		return intersect(downable, []member.ID{s.Self}), false
 	}
 	return nil, false

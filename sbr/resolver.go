@@ -26,6 +26,7 @@ type Resolver struct {
 	seen         []member.ID
 	leader       member.ID
 	wasUp        bool // this node has seen itself come up
+	down         bool // this node is on its way out and decides nothing any more
 
 	changed  time.Time // when stability was disturbed last
 	unstable time.Time // when reachability began to change; zero while it has come to rest
@@ -97,6 +98,7 @@ func (r *Resolver) local(members []member.Member) []member.Member {
 
 func (r *Resolver) memberChanged(now time.Time, m member.Member) {
 	if m.Status == member.Down {
+		r.down = r.down || m.ID == r.self
 		r.reachabilityChanged(now, m, false)
 		return
 	}
@@ -160,8 +162,10 @@ func (r *Resolver) put(m member.Member) {
 
 func (r *Resolver) tick(now time.Time) Output {
 	switch {
-	case r.pending != nil, r.settled:
+	case r.idle():
 		return Output{}
+	case r.orphaned():
+		return r.carryOut(now, r.downSelf())
 	case r.tooLongUnstable(now):
 		return r.carryOut(now, r.downEverybody(now))
 	case r.responsible() && !now.Before(r.stableAt()):
@@ -173,6 +177,28 @@ func (r *Resolver) tick(now time.Time) Output {
 		return r.carryOut(now, d)
 	}
 	return Output{}
+}
+
+// idle tells that there is nothing to decide whatever the time.
+func (r *Resolver) idle() bool { return r.down || r.settled || r.pending != nil }
+
+// orphaned tells whether this node was just being let in by a membership of
+// which all others have been downed. Whoever downed them may not have known of
+// it, so that it would come up as a cluster of its own, perhaps beside another
+// orphan: it goes, and starts over.
+func (r *Resolver) orphaned() bool {
+	downed, joining := false, false
+	for _, m := range r.members {
+		switch m.Status {
+		case member.Joining, member.WeaklyUp:
+			joining = joining || m.ID == r.self
+		case member.Down:
+			downed = true
+		default:
+			return false
+		}
+	}
+	return downed && joining
 }
 
 func (r *Resolver) leaseReply(now time.Time, acquired bool) Output {
@@ -233,21 +259,33 @@ func (r *Resolver) tooLongUnstable(now time.Time) bool {
 }
 
 func (r *Resolver) downEverybody(now time.Time) Decision {
+	return r.decision(DownEverybody, fmt.Sprintf("reachability has kept changing for %v, so that the sides cannot agree", now.Sub(r.unstable)))
+}
+
+func (r *Resolver) downSelf() Decision {
+	return r.decision(DownSelf, "all members that could have let this node come up were downed")
+}
+
+// decision is one that the strategy has no part in.
+func (r *Resolver) decision(a Action, reason string) Decision {
 	s := newSides(r.situation())
 	d := Decision{
 		Strategy:            r.settings.Strategy.Name(),
-		Action:              DownEverybody,
+		Action:              a,
 		IndirectlyConnected: s.doubtful,
-		Reason:              fmt.Sprintf("reachability has kept changing for %v, so that the sides cannot agree", now.Sub(r.unstable)),
+		Reason:              reason,
 		Situation:           s.Situation,
 	}
-	d.Down, _ = s.downs(nil, DownEverybody)
+	d.Down, _ = s.downs(nil, a)
 	return d
 }
 
 func (r *Resolver) wake() time.Time {
-	if r.pending != nil || r.settled {
+	if r.idle() {
 		return time.Time{}
+	}
+	if r.orphaned() {
+		return r.changed // at once
 	}
 	var wake time.Time
 	if until := r.unstableUntil(); !until.IsZero() {

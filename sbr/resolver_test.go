@@ -130,6 +130,39 @@ func TestFD01ResolverWaitsAnewAfterStall(t *testing.T) {
 	}
 }
 
+// A joiner that is left alone by a decision that did not know of it goes at
+// once, before it comes up as a cluster of its own.
+func TestResolverDownsOrphan(t *testing.T) {
+	v := viewOf(2, 3)
+	v.Members[2].Status, v.Members[2].UpNumber = member.WeaklyUp, member.NeverUp
+	v.Leader = nodeID(0)
+	r := NewResolver(nodeID(2), "default", Settings{})
+	r.Step(at(0), ViewChanged{v})
+
+	one := *v
+	one.Members = slices.Clone(v.Members)
+	one.Members[0].Status = member.Down
+	if out := r.Step(at(1), ViewChanged{&one}); out.Wake.Equal(at(1)) {
+		t.Error("one of two is down: would act at once")
+	}
+	both := one
+	both.Members = slices.Clone(one.Members)
+	both.Members[1].Status = member.Down
+	out := r.Step(at(2), ViewChanged{&both})
+	if out.Wake.After(at(2)) {
+		t.Errorf("both are down: wake %v, want at once", out.Wake)
+	}
+	if out = r.Step(at(2), Tick{}); !slices.Equal(out.Down, []member.ID{nodeID(2)}) {
+		t.Errorf("both are down: down %v, want self", out.Down)
+	}
+	gone := both
+	gone.Members = slices.Clone(both.Members)
+	gone.Members[2].Status = member.Down
+	if out = r.Step(at(2), ViewChanged{&gone}); !out.Wake.IsZero() {
+		t.Errorf("down: wake %v, want never", out.Wake)
+	}
+}
+
 // One lease decides between two sides of equal rights, whoever asks first; a
 // node that waits for its answer is not asked to decide again.
 func TestResolverLease(t *testing.T) {

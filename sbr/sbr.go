@@ -64,7 +64,7 @@ const (
 	AcquireLeaseThenDownUnreachable                           // the side with the lease survives
 	AcquireLeaseThenDownIndirectlyConnected                   // as above, without the doubtful members
 	ReverseDownIndirectlyConnected                            // the doubtful members and this side go
-	DownSelfQuarantined                                       // this node was shut out by another
+	DownSelf                                                  // this node alone goes
 )
 
 var actionNames = [...]string{
@@ -75,7 +75,7 @@ var actionNames = [...]string{
 	AcquireLeaseThenDownUnreachable:         "acquire_lease_then_down_unreachable",
 	AcquireLeaseThenDownIndirectlyConnected: "acquire_lease_then_down_indirectly_connected",
 	ReverseDownIndirectlyConnected:          "reverse_down_indirectly_connected",
-	DownSelfQuarantined:                     "down_self_quarantined",
+	DownSelf:                                "down_self_quarantined",
 }
 
 // String gives the action's name in lower case with underscores.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/sbr"
 )
 
@@ -97,10 +98,15 @@ func (c *Core) resolve(now time.Time, in sbr.Input, out *Output) {
 		out.Decision, out.Acquire = o.Decision, o.Acquire
 	}
 	for _, id := range o.Down {
-		// The machine downs by address; a new incarnation there is not meant.
-		if _, ok := c.machine.View().Member(id); ok {
-			c.step(now, gossip.Down{Address: id.Address}, out)
-		}
+		c.down(now, id, out)
+	}
+}
+
+// down downs a member. The machine takes an address; a successor that lives
+// there is not meant.
+func (c *Core) down(now time.Time, id member.ID, out *Output) {
+	if _, ok := c.machine.View().Member(id); ok {
+		c.step(now, gossip.Down{Address: id.Address}, out)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
@@ -105,16 +106,35 @@ func (n *node) excludes(id member.ID) bool {
 	return n.removed[id] || ok && m.Status == member.Down
 }
 
-// checkExclusion: of two running members never both have given the other up:
-// that would be two clusters, each of which thinks that it alone is left.
+// exclusion is how long two members may have given each other up. Both may
+// have been downed, by decisions that crossed, and the news is on its way; or
+// one has yet to find that it is alone. A cluster that has split in two stays
+// so.
+const exclusion = 20 * time.Second
+
+// checkExclusion: of two running members never both have given the other up
+// for long: that would be two clusters, each of which thinks that it alone is
+// left.
 func (w *World) checkExclusion(n *node, id member.ID) {
 	other := w.nodes[w.places[id.Address]]
-	if other == n || other.id != id || !n.isUp() || !other.isUp() {
-		return
+	if other.id == id && excluded(n, other) {
+		w.after(exclusion, func() { w.checkStillExcluded(n, other) })
 	}
-	if other.excludes(n.id) {
-		w.failf("%s and %s both run, and each has given the other up", n.id, id)
+}
+
+func (w *World) checkStillExcluded(a, b *node) {
+	paused := max(a.pausedUntil.Sub(w.now), b.pausedUntil.Sub(w.now))
+	switch {
+	case !excluded(a, b):
+	case paused > -exclusion: // who was paused has not had its time yet
+		w.after(paused+exclusion, func() { w.checkStillExcluded(a, b) })
+	default:
+		w.failf("%s and %s both run, and each has given the other up", a.id, b.id)
 	}
+}
+
+func excluded(a, b *node) bool {
+	return a != b && a.isUp() && b.isUp() && a.excludes(b.id) && b.excludes(a.id)
 }
 
 // isUp tells whether the node runs and does not know itself to be out.

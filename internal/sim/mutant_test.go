@@ -14,13 +14,13 @@ import (
 // state changes the gossip state in a message that carries one.
 func state(change func(from member.ID, p *gossip.Packed)) func(from, to member.ID, m gossip.Message) gossip.Message {
 	return func(from, _ member.ID, m gossip.Message) gossip.Message {
-		switch m := m.(type) {
-		case gossip.GossipEnvelope:
-			change(from, &m.Gossip)
-			return m
-		case gossip.Welcome:
-			change(from, &m.Gossip)
-			return m
+		if envelope, ok := m.(gossip.GossipEnvelope); ok {
+			change(from, &envelope.Gossip)
+			return envelope
+		}
+		if welcome, ok := m.(gossip.Welcome); ok {
+			change(from, &welcome.Gossip)
+			return welcome
 		}
 		return m
 	}

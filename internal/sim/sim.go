@@ -24,7 +24,9 @@
 //     anybody else can lead;
 //   - the same vector clock stands for the same members on all nodes;
 //   - of two running members never both have given the other up (downed or
-//     removed it): there are never two clusters that each think they survived;
+//     removed it) for longer than 20 s: there are never two clusters that each
+//     think they survived. (For a moment there may seem to be, when decisions
+//     cross and the news of being down is still on its way.);
 //   - the core itself never panics, asks for nothing in the past without end,
 //     and sends nothing that cannot travel.
 package sim
