@@ -118,16 +118,15 @@ func (d *drain[M]) check(now time.Time) bool {
 	if left == 0 {
 		return false
 	}
-	log := d.local.s.r.log
+	warn := d.local.s.r.complain.warn
+	attrs := []any{slog.String("shard", d.local.s.shard), slog.Int("left", left), slog.Any("entities", some), slog.Time("deadline", d.deadline)}
 	if due(d.slow, now) {
 		d.slow = time.Time{}
-		log.Warn("entities are slow to end; their shard cannot move before",
-			slog.String("shard", d.local.s.shard), slog.Int("left", left), slog.Any("entities", some), slog.Time("deadline", d.deadline))
+		warn("entities are slow to end; their shard does not move before", "slow end", attrs...)
 	}
 	if due(d.deadline, now) {
 		d.deadline = time.Time{}
-		log.Warn("entities are stopped after the message in hand: their time to end is over (Type.HandOffTimeout)",
-			slog.String("shard", d.local.s.shard), slog.Int("left", left), slog.Any("entities", some))
+		warn("entities are stopped after the message in hand, for their time to end is over (Type.HandOffTimeout)", "forced end", attrs...)
 		d.local.s.end((*actor.Cell[M]).Stop)
 	}
 	return true

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -133,9 +135,41 @@ func homed(t *testing.T, l *ledger, e *Entities[msg], n *fakeNode, ids []string)
 	return ""
 }
 
-// SHD-02 and SHD-05: an entity that needs longer to end than the hand-over may
-// take is named, and its shard is not started elsewhere before it has ended,
-// however late that is; then it moves once.
+// SHD-02: an entity that needs longer than the hand-over may take is named in a
+// warning; its late end still frees the shard, which moves once.
+func TestSHD02HandOffThatTimesOutNeverEnds(t *testing.T) {
+	in(t, func(w *world) {
+		var log lockedBuffer
+		w.log = slog.New(slog.NewTextHandler(&log, nil))
+		l := newLedger(t)
+		a, b := w.start(), w.start()
+		short := func(n *fakeNode) Type[msg] {
+			typ := l.declare(n)
+			typ.HandOffTimeout = 2 * time.Second
+			return typ
+		}
+		joinOn(t, a, short(a))
+		onB := joinOn(t, b, short(b))
+		id := homed(t, l, onB, a, ids(40))
+		tell(t, onB, id, say{From: "first", N: 2, Work: 8 * time.Second})
+		tell(t, onB, id, say{From: "first", N: 3})
+		time.Sleep(100 * time.Millisecond)
+		a.leave()
+		time.Sleep(time.Second)
+		l.complete([]string{id}, []string{"first"}, 3)
+		if got := l.starts1(id); got != 2 {
+			t.Errorf("%s started %d times, want 2: it moves once", id, got)
+		}
+		for _, want := range []string{"slow end", "forced end", "entities=[" + id + "]"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("no %q in the log:\n%s", want, log.String())
+			}
+		}
+	})
+}
+
+// SHD-05: a shard is not started elsewhere before its entities have ended,
+// however late that is.
 func TestSHD05SameShardOnTwoNodesBecauseStoppingIsSlow(t *testing.T) {
 	in(t, func(w *world) {
 		l := newLedger(t) // reports entities that live twice

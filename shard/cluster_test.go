@@ -1,0 +1,162 @@
+package shard_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/shard"
+	"github.com/troupe-go/troupe/transport"
+	"github.com/troupe-go/troupe/wire"
+)
+
+// The entity of this file notes what it is told and where.
+type (
+	roomMsg interface{ isRoomMsg() }
+	note    struct {
+		From string
+		N    int
+	}
+	where struct {
+		Reply actor.Reply[string] `cbor:"-"`
+	}
+)
+
+func (note) isRoomMsg()                                 {}
+func (where) isRoomMsg()                                {}
+func (m where) WithReply(r actor.Reply[string]) roomMsg { m.Reply = r; return m }
+
+// notes is what all rooms heard: sender → numbers, per room.
+type notes struct {
+	mu sync.Mutex
+	by map[string][]int
+}
+
+func (b *notes) add(key string, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.by[key] = append(b.by[key], n)
+}
+
+func (b *notes) of(key string) []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.by[key])
+}
+
+func joinRooms(t *testing.T, n *troupe.Node, b *notes) *shard.Entities[roomMsg] {
+	t.Helper()
+	rooms, err := shard.Join(n, shard.Type[roomMsg]{
+		Name:     "room",
+		Shards:   100,
+		Protocol: wire.MustProtocol[roomMsg](wire.Message("note", note{}), wire.Request("where", where{})),
+		Start: func(*actor.Ctx[roomMsg]) (actor.Behavior[roomMsg], error) {
+			return func(c *actor.Ctx[roomMsg], m roomMsg) error {
+				switch m := m.(type) {
+				case note:
+					b.add(c.Name()+" "+m.From, m.N)
+				case where:
+					return m.Reply.Send(c, n.ID().String())
+				}
+				return nil
+			}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rooms
+}
+
+func startNodes(t *testing.T, n int) []*troupe.Node {
+	t.Helper()
+	memory := transport.NewMemory()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var nodes []*troupe.Node
+	for i := range n {
+		node, err := troupe.Start(ctx, troupe.Config{
+			Listen: fmt.Sprintf("127.0.0.1:%d", 9000+i), Seeds: []string{"127.0.0.1:9000"},
+			Transport: memory, Log: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := node.WhenUp(ctx); err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes
+}
+
+// Whole nodes over the in-memory transport: a leave under traffic loses, repeats
+// and reorders nothing, and a crash is recovered from.
+func TestClusterLeaveAndCrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := startNodes(t, 4)
+		b := &notes{by: map[string][]int{}}
+		var rooms []*shard.Entities[roomMsg]
+		for _, n := range nodes {
+			rooms = append(rooms, joinRooms(t, n, b))
+		}
+		ctx := context.Background()
+		const chats, messages = 30, 300
+		var wg sync.WaitGroup
+		for s := 1; s <= 2; s++ { // through nodes that stay
+			wg.Go(func() {
+				for i := range messages {
+					for c := range chats {
+						if err := rooms[s].Ref(fmt.Sprint("#", c)).Tell(ctx, note{fmt.Sprint("via-", s), i}); err != nil {
+							t.Errorf("tell: %v", err)
+						}
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			})
+		}
+		time.Sleep(2 * time.Second)
+		began := time.Now()
+		if err := nodes[0].Leave(ctx); err != nil { // the coordinator's
+			t.Errorf("leave: %v", err)
+		}
+		t.Logf("left after %v", time.Since(began))
+		wg.Wait()
+		time.Sleep(5 * time.Second)
+		for c := range chats {
+			for s := 1; s <= 2; s++ {
+				key := fmt.Sprintf("#%d via-%d", c, s)
+				got := b.of(key)
+				if len(got) != messages || !slices.IsSorted(got) {
+					t.Errorf("%s heard %d of %d messages, in order: %v", key, len(got), messages, slices.IsSorted(got))
+				}
+			}
+		}
+
+		nodes[3].Kill()
+		began = time.Now()
+		for c := range chats {
+			for {
+				within, cancel := context.WithTimeout(ctx, time.Second)
+				_, err := actor.Ask(within, rooms[1].Ref(fmt.Sprint("#", c)), where{})
+				cancel()
+				if err == nil {
+					break
+				}
+				if time.Since(began) > 2*time.Minute {
+					t.Fatalf("#%d does not answer two minutes after the crash of a host: %v\n%v", c, err, rooms[1].Region().Why(fmt.Sprint("#", c)))
+				}
+			}
+		}
+		t.Logf("all answer again after %v", time.Since(began))
+		nodes[2].Kill()
+		nodes[1].Kill()
+	})
+}

@@ -1,0 +1,94 @@
+package shard
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// lockedBuffer is a log's end that a test may read meanwhile.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// OPS-04: whatever happens ten thousand times per second is a handful of lines
+// per minute; the first has all that is known, later ones the total.
+func TestOPS04LogFloodHidesTheCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		c := complaints{log: slog.New(slog.NewTextHandler(&log, nil))}
+		for range 60 {
+			for range 10_000 {
+				c.warn("message dropped", "buffer full", slog.String("to", "room/#1"))
+			}
+			time.Sleep(time.Second)
+		}
+		c.warn("message dropped", "node ended", slog.String("to", "room/#2"))
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if len(lines) >= 20 {
+			t.Errorf("%d lines in a minute, want fewer than 20", len(lines))
+		}
+		if !strings.Contains(lines[0], "reason=\"buffer full\" more=0") || !strings.Contains(lines[0], "to=room/#1") {
+			t.Errorf("first line: %s", lines[0])
+		}
+		if !strings.Contains(lines[1], "more=99999") {
+			t.Errorf("second line does not count what was left out: %s", lines[1])
+		}
+		if last := lines[len(lines)-1]; !strings.Contains(last, "node ended") {
+			t.Errorf("another cause was held back; last line: %s", last)
+		}
+	})
+}
+
+// Nodes that divide ids differently do not serve one type together: the odd one
+// gets no shards, and what it sends is refused with a reason.
+func TestNodesThatDisagree(t *testing.T) {
+	in(t, func(w *world) {
+		var log lockedBuffer
+		w.log = slog.New(slog.NewTextHandler(&log, nil))
+		l := newLedger(t)
+		a, b := w.start(), w.start()
+		onA := joinOn(t, a, l.declare(a))
+		odd := l.declare(b)
+		odd.Shards = 9
+		onB := joinOn(t, b, odd)
+		for _, id := range ids(20) {
+			tell(t, onA, id, say{From: "x", N: 1})
+		}
+		time.Sleep(5 * time.Second)
+		l.complete(ids(20), []string{"x"}, 1)
+		if hosted := onB.Region().Hosted(); len(hosted) != 0 {
+			t.Errorf("the odd node hosts %v", hosted)
+		}
+		if !strings.Contains(log.String(), "9 shards") || !strings.Contains(log.String(), "8 shards") {
+			t.Errorf("the log does not name both declarations:\n%s", log.String())
+		}
+		refused := 0
+		for _, id := range ids(20) {
+			if _, err := ask(onB, id, 5*time.Second); errors.Is(err, ErrDisagree) {
+				refused++
+			}
+		}
+		if refused == 0 {
+			t.Error("no ask of the odd node was refused with ErrDisagree")
+		}
+	})
+}
