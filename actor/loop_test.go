@@ -109,15 +109,17 @@ func TestLoopTimersWatchesGoAndStash(t *testing.T) {
 		ref := actortest.Spawn(t, sys, "it", actor.Loop(func(in inbox) error {
 			err := errors.Join(in.Schedule("k", time.Second, "cancelled"), in.After(2*time.Second, "tick"), actor.Watch(in.Ctx, other, any("notice")))
 			in.Go(func(context.Context) any { return "result" })
+			open := false
 			for err == nil {
 				var m any
 				if m, err = in.Next(in); err != nil {
 					break
 				}
-				switch m {
-				case "later":
+				switch {
+				case m == "later" && !open:
 					err = in.Stash()
-				case "now":
+				case m == "now":
+					open = true
 					in.Unstash()
 				default:
 					err = p.Ref().Tell(in, m)

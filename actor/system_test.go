@@ -76,32 +76,40 @@ func TestBehaviorMayWaitForAnother(t *testing.T) {
 	})
 }
 
+// The busy actor's mailbox is never empty, and it never waits: the other has its turn all the same.
 func TestBusyActorDoesNotStarveOthers(t *testing.T) {
-	const messages = 100_000
-	bubble(t, func(t *testing.T) {
-		sys, p := actortest.NewSystem(t, actor.Config{}), actortest.NewProbe[any](t)
-		gate := make(chan struct{})
+	const backlog, patience = 100_000, 50_000_000
+	sys := actortest.NewSystem(t, actor.Config{})
+	turn := make(chan struct{})
+	other := actortest.Spawn(t, sys, "other", on(func(ctx, any) error { close(turn); return nil }))
+	done := make(chan int)
+	busy := actortest.Spawn(t, sys, "busy", func(c ctx) (behavior, error) {
+		for range backlog {
+			if err := c.Self().Tell(c, 0); err != nil {
+				return nil, err
+			}
+		}
 		handled := 0
-		ref := actortest.Spawn(t, sys, "busy", on(func(c ctx, m any) error {
-			if m == "gate" {
-				<-gate
+		return func(c ctx, m any) error {
+			if handled++; handled == 1 {
+				return other.Tell(c, 0)
 			}
-			if handled++; handled == messages {
-				return p.Ref().Tell(c, "busy")
+			select {
+			case <-turn:
+				c.Stop()
+				done <- handled
+				return nil
+			default:
+				if handled == patience {
+					close(done)
+				}
+				return c.Self().Tell(c, m)
 			}
-			return nil
-		}))
-		actortest.Tell[any](t, ref, "gate")
-		for range messages - 1 {
-			actortest.Tell[any](t, ref, 0)
-		}
-		other := actortest.Spawn(t, sys, "other", forward(p))
-		close(gate)
-		actortest.Tell[any](t, other, "other")
-		if got := p.Next(); got != "other" {
-			t.Errorf("the busy actor was done before the other had its turn")
-		}
-	})
+		}, nil
+	}, actor.Mailbox(backlog+1))
+	if <-done == 0 {
+		t.Errorf("%v handled %d messages, and the other none", busy, patience)
+	}
 }
 
 func TestACT08StopHasALimitAndNamesWhatHangs(t *testing.T) {
