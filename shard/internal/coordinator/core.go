@@ -196,11 +196,6 @@ func (c *Core) beat(now time.Time) {
 		c.hostAgain(now, s)
 		c.moveOn(now, s)
 	}
-	for _, m := range c.view.Members {
-		if p := c.reign.parties[m.ID]; p != nil && p.leaving {
-			c.relieve(now, m.ID)
-		}
-	}
 	c.stopAgain(now)
 	c.placeAll(now)
 	c.rebalance(now)
@@ -230,7 +225,7 @@ func (c *Core) pending() bool {
 		}
 	}
 	for _, s := range r.shards { // any order: only whether there is one
-		if _, allocated := r.state.Home(s.name); allocated && (!s.started || s.move != nil) {
+		if _, allocated := r.state.Home(s.name); allocated && (!s.started || s.ending || s.move != nil) {
 			return true
 		}
 	}

@@ -325,7 +325,8 @@ func TestSilentRegionKeepsARebalanceButNotALeave(t *testing.T) {
 		r := surveyed(t, Settings{})
 		r.place("1")
 		s := r.core.reign.shards["1"]
-		r.core.begin(r.now, s, must)
+		r.core.begin(r.now, s)
+		r.core.reign.parties[a].leaving = must
 		h := protocol.Home{Tenure: at("1", 1, 1), Node: a}
 		for _, id := range []member.ID{a, b} {
 			r.from(id, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: "1", Next: epoch(1, 2), Marked: true}}})
@@ -351,7 +352,7 @@ func TestSilentRegionKeepsARebalanceButNotALeave(t *testing.T) {
 func TestDeadRegionsAreNotWaitedFor(t *testing.T) {
 	r := surveyed(t, Settings{})
 	r.place("1")
-	r.core.begin(r.now, r.core.reign.shards["1"], false)
+	r.core.begin(r.now, r.core.reign.shards["1"])
 	for _, id := range []member.ID{a, b} {
 		r.from(id, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: "1", Next: epoch(1, 2)}}})
 	}
@@ -462,4 +463,21 @@ func BenchmarkGetShardHomes(b *testing.B) {
 	for b.Loop() {
 		r.from(c, protocol.GetShardHomes{Shards: []string{"1"}})
 	}
+}
+
+// A new coordinator must not send anybody to a shard that is being stopped.
+func TestDrainingShardIsNobodysHome(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.report(a)
+	r.report(c)
+	r.from(c, protocol.GetShardHomes{Shards: []string{"1"}})
+	r.from(b, protocol.Report{
+		Term: 1, Coordinator: a, Agree: "x",
+		Hosted: []protocol.Hosted{{Tenure: at("1", 0, 5), Draining: true}},
+	})
+	move := protocol.BeginHandOff{Moves: []protocol.Move{{Tenure: at("1", 0, 5), Host: b, Next: epoch(1, 1)}}}
+	r.says(c, move)
+	r.says(b, move, protocol.Registered{})
+	r.from(c, protocol.GetShardHomes{Shards: []string{"1"}})
+	r.says(c)
 }

@@ -12,24 +12,16 @@ import (
 type move struct {
 	*Worker
 	next     protocol.Epoch // names this attempt
-	must     bool           // the host cannot keep the shard
 	marked   nodes          // whose markers the host must wait for
 	due      time.Time      // when what is unanswered is said again
 	deadline time.Time      // of the stage
 	slow     bool           // was reported as slow
 }
 
-// begin starts to hand a shard over, if there is anybody to get it. A hand-over
-// that must be is not given up for regions that do not answer.
-func (c *Core) begin(now time.Time, s *shard, must bool) {
+// begin starts to hand a shard over, if there is anybody to get it.
+func (c *Core) begin(now time.Time, s *shard) {
 	h, ok := c.home(s)
-	switch {
-	case !ok || !s.started || !c.lives(h.Node):
-		return
-	case s.move != nil:
-		s.move.must = s.move.must || must
-		return
-	case len(c.candidates()) == 0:
+	if !ok || !s.started || s.move != nil || !c.lives(h.Node) || len(c.candidates()) == 0 {
 		return
 	}
 	var regions nodes
@@ -40,7 +32,7 @@ func (c *Core) begin(now time.Time, s *shard, must bool) {
 	}
 	s.since = now
 	s.move = &move{
-		Worker: NewWorker(h.Node, regions), next: c.reign.epoch(), must: must,
+		Worker: NewWorker(h.Node, regions), next: c.reign.epoch(),
 		due: now.Add(c.set.Retry), deadline: now.Add(c.set.AckTimeout),
 	}
 	c.tell(Moving{Home: h, Next: s.move.next})
@@ -113,10 +105,29 @@ func (c *Core) sayHandOff(now time.Time, s *shard) {
 	})
 }
 
-// moveOn repeats what a hand-over waits for, and ends its first stage in time.
+// evict begins a hand-over if the host cannot keep the shard: it leaves, or does
+// not run the shard any more.
+func (c *Core) evict(now time.Time, s *shard) {
+	if c.evicted(s) {
+		c.begin(now, s)
+	}
+}
+
+func (c *Core) evicted(s *shard) bool {
+	h, ok := c.home(s)
+	if !ok {
+		return false
+	}
+	p := c.reign.parties[h.Node]
+	return s.ending || p != nil && p.leaving
+}
+
+// moveOn begins what must be, repeats what a hand-over waits for, and ends its
+// first stage in time.
 func (c *Core) moveOn(now time.Time, s *shard) {
 	m := s.move
 	if m == nil {
+		c.evict(now, s)
 		return
 	}
 	late := !now.Before(m.deadline)
@@ -147,7 +158,7 @@ func (c *Core) moveOn(now time.Time, s *shard) {
 func (c *Core) withoutTheSilent(now time.Time, s *shard) {
 	h, _ := c.home(s)
 	silent := slices.Clone(s.move.Waiting())
-	if !s.move.must {
+	if !c.evicted(s) {
 		s.move.TimedOut()
 		s.move, s.since = nil, now
 		c.tell(Kept{Home: h, Silent: silent})
@@ -175,9 +186,10 @@ func (c *Core) stopped(now time.Time, from member.ID, t protocol.Tenure) {
 		r.apply(ShardDeallocated{s.name})
 		c.place(now, s, c.candidates())
 	case s.move == nil:
-		c.begin(now, s, true)
+		s.ending = true
+		c.begin(now, s)
 	default:
-		s.move.must = true
+		s.ending = true
 		s.move.Stopped()
 		if s.move.Stage() == Moved {
 			c.moved(now, s, there)
@@ -197,7 +209,7 @@ func (c *Core) moved(now time.Time, s *shard, from protocol.Home) {
 // relieve hands over all that a leaving region hosts, at once.
 func (c *Core) relieve(now time.Time, id member.ID) {
 	for _, name := range slices.Clone(c.reign.state.Shards(id)) {
-		c.begin(now, c.reign.shard(name), true)
+		c.evict(now, c.reign.shard(name))
 	}
 }
 
@@ -219,6 +231,6 @@ func (c *Core) rebalance(now time.Time) {
 		}
 	}
 	for _, name := range c.set.Strategy.Rebalance(c.placementState(candidates), busy) {
-		c.begin(now, r.shard(name), false)
+		c.begin(now, r.shard(name))
 	}
 }

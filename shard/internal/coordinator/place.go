@@ -15,6 +15,7 @@ type shard struct {
 	name     string
 	epoch    protocol.Epoch // of the present or the last home; zero when none is known
 	started  bool           // the home has confirmed that it hosts it
+	ending   bool           // the home does not run it any longer, or not for long: it must move
 	move     *move          // not nil while the home hands it over
 	previous protocol.Home  // who may have something to carry over; zero for nobody
 	audience nodes          // who must hear of the next home
@@ -52,7 +53,7 @@ func (c *Core) home(s *shard) (h protocol.Home, ok bool) {
 // settled tells whether s has a home that can be told to those who ask.
 func (c *Core) settled(s *shard) (protocol.Home, bool) {
 	h, ok := c.home(s)
-	return h, ok && s.started && s.move == nil && c.lives(h.Node)
+	return h, ok && s.started && !s.ending && s.move == nil && c.lives(h.Node)
 }
 
 // asked answers where a shard lives, or notes who wants to know and sees to it
@@ -101,7 +102,7 @@ func (c *Core) place(now time.Time, s *shard, candidates []placement.Region) {
 		return
 	}
 	s.epoch = r.epoch()
-	s.started, s.hostDue, s.since = false, now, now
+	s.started, s.ending, s.hostDue, s.since = false, false, now, now
 	delete(r.wanted, s.name)
 	r.apply(ShardAllocated{Shard: s.name, Region: id})
 	c.hostAgain(now, s)
@@ -146,9 +147,7 @@ func (c *Core) started(now time.Time, from member.ID, t protocol.Tenure) {
 	s.started, s.since = true, now
 	c.tell(Placed{Home: h})
 	c.publish(s)
-	if c.reign.parties[from].leaving {
-		c.begin(now, s, true)
-	}
+	c.evict(now, s)
 }
 
 // publish tells the home of a settled shard at once to all who wait for it.
@@ -182,11 +181,9 @@ func (c *Core) found(now time.Time, from member.ID, hosted protocol.Hosted) {
 	}
 	delete(r.wanted, s.name)
 	r.apply(ShardAllocated{Shard: s.name, Region: from})
-	s.epoch, s.started, s.move, s.since = here.Epoch, true, nil, now
+	s.epoch, s.started, s.ending, s.move, s.since = here.Epoch, true, hosted.Draining, nil, now
 	c.publish(s)
-	if hosted.Draining {
-		c.begin(now, s, true)
-	}
+	c.evict(now, s)
 }
 
 // released takes in a shard that has ended at a region which still has something

@@ -190,6 +190,11 @@ func (c *Core) reported(now time.Time, from member.ID, m protocol.Report) {
 func (c *Core) register(now time.Time, from member.ID, p *party, m protocol.Report) {
 	r := c.reign
 	p.proxy = m.Proxy
+	for _, s := range r.sorted() { // what began before it was known
+		if s.move != nil && slices.Contains(s.move.Waiting(), from) {
+			c.announce(s, from)
+		}
+	}
 	if p.disagrees = m.Agree != c.set.Agree; p.disagrees {
 		c.tell(Disagrees{Region: from, Theirs: m.Agree, Ours: c.set.Agree})
 	}
@@ -200,11 +205,6 @@ func (c *Core) register(now time.Time, from member.ID, p *party, m protocol.Repo
 		each(m.Hosted, func(h protocol.Hosted) { c.found(now, from, h) })
 	}
 	each(m.Released, func(t protocol.Tenure) { c.released(now, from, t) })
-	for _, s := range r.sorted() {
-		if s.move != nil && slices.Contains(s.move.Waiting(), from) {
-			c.announce(s, from)
-		}
-	}
 }
 
 func (c *Core) welcome(to member.ID, p *party) {

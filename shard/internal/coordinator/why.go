@@ -27,6 +27,8 @@ func (c *Core) Why(name string) []protocol.Wait {
 		return []protocol.Wait{{For: "the margin after the removal of its host", On: []member.ID{h.Node}, Since: s.since, Until: c.until(h.Node)}}
 	case !s.started:
 		return []protocol.Wait{{For: "confirmation that it is hosted", On: []member.ID{h.Node}, Since: s.since}}
+	case s.move == nil && s.ending:
+		return []protocol.Wait{c.whyHomeless(s)}
 	case s.move == nil:
 		return nil
 	case s.move.Stage() == Announcing:
