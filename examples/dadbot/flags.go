@@ -96,7 +96,7 @@ func newNodeFlags(i int) *nodeFlags {
 	return f
 }
 
-// A setting in time, all of which are positive.
+// A setting in time: positive, or left to the cluster's default.
 type setting struct {
 	name  string
 	value *time.Duration
@@ -115,7 +115,7 @@ func (f *nodeFlags) times() []setting {
 		{"acceptable-pause", &t.AcceptablePause, 3 * time.Second, "silence that is no reason for suspicion"},
 		{"seed-timeout", &t.SeedTimeout, 5 * time.Second, "after so long without an answer the first seed founds a cluster"},
 		{"join-retry", &t.JoinRetry, time.Second, "between questions to the seeds"},
-		{"stable-after", &d.StableAfter, 7 * time.Second, "how long nothing changes before unreachable nodes are downed; also the margin before their Dads live elsewhere"},
+		{"stable-after", &d.StableAfter, 0, "how long nothing changes before unreachable nodes are downed; also the margin before their Dads live elsewhere (default: by the size of the cluster, 7s up to 5 nodes)"},
 	}
 }
 
@@ -174,7 +174,7 @@ func (f *nodeFlags) checkNumbers() error {
 	h := &f.opts.house
 	positive = append(positive, setting{name: "quiet", value: &h.Dad.Quiet}, setting{name: "think", value: &h.Dad.Think})
 	for _, s := range positive {
-		if *s.value <= 0 {
+		if *s.value < 0 || *s.value == 0 && f.given(s.name) {
 			problems = append(problems, fmt.Errorf("-%s is %v: use a time above zero, such as 500ms", s.name, *s.value))
 		}
 	}

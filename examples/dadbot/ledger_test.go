@@ -123,14 +123,14 @@ func (l ledger) rivals(killed string, at time.Time) []string {
 	forever := time.Now().Add(time.Hour)
 	lives := make(map[string][]life)
 	for _, e := range l {
-		switch e.Event {
-		case audit.Entered:
+		if e.Event == audit.Entered {
 			end := forever
 			if e.Node == killed {
 				end = at
 			}
 			lives[e.Chat] = append(lives[e.Chat], life{e.Node, e.T, end})
-		case audit.Stopped:
+		}
+		if e.Event == audit.Stopped {
 			of := lives[e.Chat]
 			for i := len(of) - 1; i >= 0; i-- {
 				if of[i].node == e.Node {

@@ -11,7 +11,7 @@ import (
 // newLog writes for people on a terminal, and for machines elsewhere.
 func newLog(w io.Writer, level slog.Level) *slog.Logger {
 	if isTerminal(w) {
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }

@@ -3,8 +3,11 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/troupe-go/troupe"
 )
 
 const chats = 10
@@ -115,6 +118,21 @@ func wantNone(t *testing.T, what string, found []string) {
 	}
 	if len(found) > 10 {
 		t.Errorf("%s: %d in all", what, len(found))
+	}
+}
+
+// A minority must not go on, and says so with its exit code.
+func TestANodeThatIsDownedExitsWithAnError(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	for _, p := range nodes[1:] {
+		if err := p.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nodes[0].wantExit(t, exitFailure)
+	if log := nodes[0].log.String(); !strings.Contains(log, "dadbot: node-0 has ended: "+troupe.ErrDowned.Error()) {
+		t.Errorf("the log of the downed node does not end with the reason:\n%s", log)
 	}
 }
 

@@ -195,6 +195,7 @@ func (d *director) write(e audit.Event) {
 			d.paper.line(repeat, "Repeated joke in %s!", e.Chat)
 		}
 		d.told[e.Chat+e.Text] = true
+	case audit.Accepted, audit.Heard, audit.Stopped: // the audience sees them otherwise
 	}
 }
 
