@@ -1,12 +1,9 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
 )
 
@@ -141,80 +138,4 @@ func excluded(a, b *node) bool {
 func (n *node) isUp() bool {
 	m, ok := n.view.SelfMember()
 	return n.running() && ok && m.Status != member.Down
-}
-
-// checkVersion: the same vector clock stands for the same members everywhere.
-func (w *World) checkVersion(n *node, m gossip.Message) {
-	var p gossip.Packed
-	switch m := m.(type) {
-	case gossip.GossipEnvelope:
-		p = m.Gossip
-	case gossip.Welcome:
-		p = m.Gossip
-	default:
-		return
-	}
-	version, members := hash(0), hash(0)
-	for _, c := range p.Version {
-		version = version.add(uint64(p.Nodes[c.Node].UID)).add(c.N)
-	}
-	for _, m := range p.Members {
-		members = members.add(uint64(p.Nodes[m.Node].UID)).add(uint64(m.Status)).add(uint64(m.UpNumber))
-	}
-	if known, ok := w.versions[uint64(version)]; ok && known != uint64(members) {
-		w.failf("%s sends members that differ from those that another node had under the same vector clock", n.id)
-	}
-	w.versions[uint64(version)] = uint64(members)
-}
-
-// hash is FNV-1a over words.
-type hash uint64
-
-func (h hash) add(v uint64) hash {
-	h = (h ^ hash(v&0xffffffff)) * 1099511628211
-	return (h ^ hash(v>>32)) * 1099511628211
-}
-
-// Converged is the goal after all faults have ended: the nodes that run, and
-// only they, are Up and reachable in the eyes of each of them, and they agree
-// on who has seen it.
-func Converged(w *World) error {
-	var running []*node
-	for _, n := range w.nodes {
-		if n.running() {
-			running = append(running, n)
-		}
-	}
-	for _, n := range running {
-		if err := n.settledWith(running); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (n *node) settledWith(running []*node) error {
-	if len(n.view.Unreachable) > 0 {
-		return fmt.Errorf("%s sees %v unreachable", n.id, n.view.Unreachable)
-	}
-	for _, other := range running {
-		if m, ok := n.view.Member(other.id); !ok || m.Status != member.Up {
-			return fmt.Errorf("%s sees %s as %s:\n%s", n.id, other.id, m.Status, describeView(n.view))
-		}
-	}
-	if len(n.view.Members) != len(running) {
-		return fmt.Errorf("%s sees more than the %d that run:\n%s", n.id, len(running), describeView(n.view))
-	}
-	if !n.view.Converged {
-		return fmt.Errorf("%s has not converged, seen by %v", n.id, n.view.SeenBy)
-	}
-	return nil
-}
-
-func describeView(v *member.View) string {
-	var b strings.Builder
-	for _, m := range v.Members {
-		fmt.Fprintf(&b, "  %s %s, up-number %d, reachable %v\n", m.ID, m.Status, m.UpNumber, v.Reachable(m.ID))
-	}
-	return b.String()
 }

@@ -22,7 +22,8 @@
 //   - never two live members at one address;
 //   - the leader is a reachable member that is not Down, and not Exiting while
 //     anybody else can lead;
-//   - the same vector clock stands for the same members on all nodes;
+//   - the same vector clock stands for the same members on all nodes, but for
+//     those that are on their way out;
 //   - of two running members never both have given the other up (downed or
 //     removed it) for longer than 20 s: there are never two clusters that each
 //     think they survived. (For a moment there may seem to be, when decisions

@@ -30,9 +30,10 @@ type World struct {
 	nodes  []*node // by place: the incarnation that was started there last
 	places map[member.Address]int
 
-	second   time.Time         // the current second
-	busy     int               // steps in it
-	versions map[uint64]uint64 // hash of a vector clock to hash of the members it stands for
+	second   time.Time          // the current second
+	busy     int                // steps in it
+	versions map[hash]version   // by the hash of a vector clock
+	going    map[member.ID]bool // members that somebody has seen on their way out
 	log      log
 	stats    Stats
 }
@@ -54,7 +55,8 @@ func newWorld(seed uint64, codec Codec) *World {
 		now:      birth,
 		codec:    codec,
 		places:   map[member.Address]int{},
-		versions: map[uint64]uint64{},
+		versions: map[hash]version{},
+		going:    map[member.ID]bool{},
 	}
 	w.net.clear()
 	return w
