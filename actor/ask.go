@@ -16,23 +16,15 @@ type Request[M, R any] interface{ WithReply(Reply[R]) M }
 // starts no goroutine and leaves nothing behind. Do not ask from a behavior, which would wait instead of handling: use Ctx.Go.
 func Ask[M, R any, Q Request[M, R]](ctx context.Context, to Ref[M], q Q) (R, error) {
 	p := promiseFor[R](to.door)
-	defer p.recycle()
 	ask := p.open(ctx)
-	if err := to.Tell(ctx, q.WithReply(Reply[R]{p, ask})); err != nil {
+	err := to.Tell(ctx, q.WithReply(Reply[R]{p, ask}))
+	delivered := err == nil
+	if !delivered {
 		p.discard(ask, err)
-		<-p.done
-		var none R
-		return none, &AskError{To: to.String(), Request: fmt.Sprintf("%T", q), Err: err}
 	}
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		p.discard(ask, ctx.Err()) // unless it is being answered right now
-		<-p.done
-	}
-	v, err, answered := p.value, p.err, p.answered
-	if err != nil && !answered {
-		err = &AskError{To: to.String(), Request: fmt.Sprintf("%T", q), Delivered: true, Err: err}
+	v, answered, err := p.wait(ctx, ask)
+	if !answered {
+		err = &AskError{To: to.String(), Request: fmt.Sprintf("%T", q), Delivered: delivered, Err: err}
 	}
 	return v, err
 }
@@ -41,7 +33,7 @@ func Ask[M, R any, Q Request[M, R]](ctx context.Context, to Ref[M], q Q) (R, err
 // its number.
 type promise[R any] struct {
 	done chan struct{} // one token when the ask has ended
-	pool *promisePool[R]
+	pool *sync.Pool
 	sys  *System
 
 	mu       sync.Mutex
@@ -54,7 +46,7 @@ type promise[R any] struct {
 	hooks    []func()
 }
 
-// promisePool keeps the promises of one answer type within one system.
+// promisePool keeps the promises of one answer type within one system. (The type tells it from other pools.)
 type promisePool[R any] struct{ pool sync.Pool }
 
 // promiseFor gives a promise that is not in use. Only a door with a home has a pool: channels may not cross the bubbles of testing/synctest.
@@ -66,8 +58,8 @@ func promiseFor[R any](door any) *promise[R] {
 	if sys == nil {
 		return &promise[R]{done: make(chan struct{}, 1)}
 	}
-	pool := reused[promisePool[R]](sys)
-	if p, ok := pool.pool.Get().(*promise[R]); ok {
+	pool := &reused[promisePool[R]](sys).pool
+	if p, ok := pool.Get().(*promise[R]); ok {
 		return p
 	}
 	return &promise[R]{done: make(chan struct{}, 1), pool: pool, sys: sys}
@@ -83,16 +75,26 @@ func (p *promise[R]) open(ctx context.Context) uint64 {
 	return p.ask
 }
 
-// recycle gives it back; nobody waits on it, and late answers are told from new ones by their number.
-func (p *promise[R]) recycle() {
-	if p.pool == nil {
-		return
+// wait gives the end of the ask, which is that of ctx at the latest, and lets the promise be used again: late answers are told
+// from those to a later ask by their number.
+func (p *promise[R]) wait(ctx context.Context, ask uint64) (v R, answered bool, err error) {
+	if done := ctx.Done(); done == nil {
+		<-p.done // much cheaper than a select
+	} else {
+		select {
+		case <-p.done:
+		case <-done:
+			p.discard(ask, ctx.Err()) // unless it is being answered right now
+			<-p.done
+		}
 	}
-	p.mu.Lock()
-	var none R
-	p.value, p.err, p.answered = none, nil, false
-	p.mu.Unlock()
-	p.pool.pool.Put(p)
+	v, answered, err = p.value, p.answered, p.err
+	if p.pool != nil {
+		var none R
+		p.value, p.err = none, nil
+		p.pool.Put(p)
+	}
+	return v, answered, err
 }
 
 // end ends the ask, if it is the one that waits.

@@ -15,6 +15,7 @@ type scheduler struct {
 	head, tail *core
 	coming     bool      // a worker was woken and has not reached the queue yet
 	parked     []*worker // last in, first out: the most recently used is the warmest
+	keep       int       // how many may be parked; surplus ones, left from a time of blocked behaviors, end
 	workers    int
 	closed     bool
 	gone       chan struct{} // closed when the scheduler is closed and the last worker has left
@@ -23,10 +24,9 @@ type scheduler struct {
 // worker is a goroutine that runs cells, one after another.
 type worker struct{ wake chan struct{} }
 
-func newScheduler() *scheduler { return &scheduler{gone: make(chan struct{})} }
-
-// keep is how many parked workers may wait for work; surplus ones, left from a time of blocked behaviors, end.
-func keep() int { return max(16, 2*runtime.GOMAXPROCS(0)) }
+func newScheduler() *scheduler {
+	return &scheduler{keep: max(16, 2*runtime.GOMAXPROCS(0)), gone: make(chan struct{})}
+}
 
 // ready queues a cell that its caller has marked as queued.
 func (s *scheduler) ready(c *core) {
@@ -55,7 +55,7 @@ func (s *scheduler) next(w *worker, again *core, woken bool) *core {
 			s.start(other, fresh)
 			return c
 		}
-		if s.closed || len(s.parked) >= keep() {
+		if s.closed || len(s.parked) >= s.keep {
 			s.leaveLocked()
 			s.mu.Unlock()
 			return nil
