@@ -29,7 +29,7 @@ func counted(n int64, done chan<- struct{}) actor.Start[msg] {
 }
 
 // patient tells n messages and waits while the mailbox is full.
-func patient(b *testing.B, ref actor.Ref[msg], n int) {
+func patient(ref actor.Ref[msg], n int) {
 	var m msg = say{From: "bench", N: 1}
 	ctx := context.Background()
 	for range n {
@@ -50,7 +50,7 @@ func BenchmarkTellPlainActor(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
-	patient(b, ref, b.N)
+	patient(ref, b.N)
 	<-done
 }
 
@@ -65,7 +65,7 @@ func BenchmarkTellLocalEntity(b *testing.B) {
 	}
 	s.setHost(region.Host{Shard: s.shard, Epoch: protocol.Epoch{Term: 1, N: 1}}, time.Now())
 	b.ResetTimer()
-	patient(b, r.ref("#engineering"), b.N)
+	patient(r.ref("#engineering"), b.N)
 	<-done
 }
 
@@ -84,11 +84,11 @@ func BenchmarkTellLocalEntities(b *testing.B) {
 			s.setHost(region.Host{Shard: s.shard, Epoch: protocol.Epoch{Term: 1, N: 1}}, time.Now())
 		}
 		refs = append(refs, r.ref(id))
-		patient(b, r.ref(id), 1)
+		patient(r.ref(id), 1)
 	}
 	b.ResetTimer()
 	for i := range b.N {
-		patient(b, refs[i%len(refs)], 1)
+		patient(refs[i%len(refs)], 1)
 	}
 }
 

@@ -42,5 +42,5 @@ func (c *complaints) warn(msg, cause string, attrs ...any) {
 	more := seen.more
 	seen.last, seen.more = now, 0
 	c.mu.Unlock()
-	c.log.With(attrs...).Warn(msg, slog.String("reason", cause), slog.Int("more", more))
+	c.log.With(attrs...).Warn(msg, slog.String("reason", cause), slog.Int("more", more)) //nolint:sloglint // callers give constants
 }

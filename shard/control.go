@@ -309,8 +309,9 @@ func (c *control) why(shard string) (lines []string) {
 	ran := make(chan struct{})
 	ask := func() {
 		defer close(ran)
+		now := time.Now()
 		for _, w := range append(c.region.Why(shard), c.coordinator.Why(shard)...) {
-			lines = append(lines, "waits for "+w.String())
+			lines = append(lines, describeWait(w, now))
 		}
 	}
 	select {
@@ -319,4 +320,15 @@ func (c *control) why(shard string) (lines []string) {
 	case <-c.stopped:
 	}
 	return lines
+}
+
+func describeWait(w protocol.Wait, now time.Time) string {
+	text := "waits for " + w.String()
+	if !w.Since.IsZero() {
+		text += fmt.Sprintf(", for %s by now", now.Sub(w.Since).Round(time.Millisecond))
+	}
+	if !w.Until.IsZero() {
+		text += fmt.Sprintf(", %s more at most", max(0, w.Until.Sub(now)).Round(time.Millisecond))
+	}
+	return text
 }

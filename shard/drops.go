@@ -76,7 +76,7 @@ func (r *shell[M]) dropUnsent(p parcel[M], err error) {
 // dropAll empties a queue.
 func (r *shell[M]) dropAll(q *queue[M], why Drop, err error) {
 	for q.len() > 0 {
-		r.room.give(1)
+		r.room.give()
 		r.drop(q.pop(), why, err)
 	}
 }

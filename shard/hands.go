@@ -13,11 +13,15 @@ import (
 func (r *shell[M]) do(now time.Time, a region.Action) {
 	switch a := a.(type) {
 	case region.Route:
-		r.on(a.Shard, func(s *slot[M]) { s.setRoute(a, now) })
-		r.observeHome(a.Shard, a.Home)
+		r.on(a.Shard, func(s *slot[M]) {
+			s.setRoute(a, now)
+			s.observe(a.Home)
+		})
 	case region.Host:
-		r.on(a.Shard, func(s *slot[M]) { s.setHost(a, now) })
-		r.observeHome(a.Shard, r.self)
+		r.on(a.Shard, func(s *slot[M]) {
+			s.setHost(a, now)
+			s.observe(r.self)
+		})
 	case region.Open:
 		r.on(a.Shard, func(s *slot[M]) { s.setOpen(now) })
 	case region.Buffer:
@@ -48,9 +52,11 @@ func (r *shell[M]) on(shard string, f func(*slot[M])) {
 	r.complain.warn("unknown shard", string(DropDisagree), slog.String("shard", shard), slog.Any("error", ErrDisagree))
 }
 
-func (r *shell[M]) observeHome(shard string, home troupe.ID) {
-	if r.typ.Observe != nil {
-		r.typ.Observe(Event{Kind: HomeLearned, Type: r.typ.Name, Shard: shard, Node: home})
+// observe tells the observer of a new home.
+func (s *slot[M]) observe(home troupe.ID) {
+	if f := s.r.typ.Observe; f != nil && s.observed != home {
+		s.observed = home
+		f(Event{Kind: HomeLearned, Type: s.r.typ.Name, Shard: s.shard, Node: home})
 	}
 }
 

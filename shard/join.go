@@ -55,7 +55,7 @@ type node interface {
 	Replier(asker troupe.ID, correlation uint64) wire.Replier
 	OnLeave(name string, f func(context.Context) error)
 	OnEnd(name string, f func())
-	Component(key any, make func() any) any
+	Component(key any, create func() any) any
 }
 
 // A port is where a type's frames leave.

@@ -115,30 +115,47 @@ func (h *local[M]) tell(ctx context.Context, p parcel[M]) error {
 	return nil
 }
 
-// accept takes a message that was accepted before: it waits where a teller
+// accept takes a message that was accepted elsewhere: it waits where a teller
 // would have been refused.
 func (h *local[M]) accept(p parcel[M]) {
+	switch e := h.deliver(p); {
+	case e == nil:
+	case h.s.r.room.take():
+		e.late.wait.push(p)
+	default:
+		h.s.r.drop(p, DropFull, h.s.r.full(p.id))
+	}
+}
+
+// resume takes a message that waited on this node, in whose place it may go on waiting.
+func (h *local[M]) resume(p parcel[M]) {
+	if e := h.deliver(p); e != nil {
+		e.late.wait.push(p)
+	} else {
+		h.s.r.room.give()
+	}
+}
+
+// deliver takes care of an accepted message, or gives the entity that it must wait for.
+func (h *local[M]) deliver(p parcel[M]) *entity[M] {
 	e, err := h.entity(p.id)
 	if err != nil {
 		h.s.r.drop(p, DropStart, err)
-		return
+		return nil
 	}
-	if e.late == nil {
-		err := e.cell.Deliver(context.Background(), p.id, p.m)
-		if err == nil {
-			return
-		}
-		e.close(errors.Is(err, actor.ErrStopped))
-		if !e.late.ending {
-			h.full = append(h.full, e)
-			h.s.r.control.retry()
-		}
+	if e.late != nil {
+		return e
 	}
-	if !h.s.r.room.take() {
-		h.s.r.drop(p, DropFull, h.s.r.full(p.id))
-		return
+	err = e.cell.Deliver(context.Background(), p.id, p.m)
+	if err == nil {
+		return nil
 	}
-	e.late.wait.push(p)
+	e.close(errors.Is(err, actor.ErrStopped))
+	if !e.late.ending {
+		h.full = append(h.full, e)
+		h.s.r.control.retry()
+	}
+	return e
 }
 
 // entity finds the entity or starts it.
@@ -226,8 +243,7 @@ func (h *local[M]) succeed(e *entity[M], q queue[M]) {
 		return
 	}
 	for q.len() > 0 {
-		h.s.r.room.give(1)
-		h.accept(q.pop())
+		h.resume(q.pop())
 	}
 	e.reopen()
 }
@@ -243,12 +259,12 @@ func (e *entity[M]) reopen() {
 func (h *local[M]) release(now time.Time) {
 	for h.held.len() > 0 {
 		p := h.held.pop()
-		h.s.r.room.give(1)
 		if p.expired(now) {
+			h.s.r.room.give()
 			h.s.r.drop(p, DropExpired, context.DeadlineExceeded)
 			continue
 		}
-		h.accept(p)
+		h.resume(p)
 	}
 }
 
@@ -263,8 +279,7 @@ func (h *local[M]) again() {
 		}
 		e.late = nil
 		for l.wait.len() > 0 {
-			h.s.r.room.give(1)
-			h.accept(l.wait.pop())
+			h.resume(l.wait.pop())
 		}
 		e.reopen()
 	}

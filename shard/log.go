@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"context"
 	"log/slog"
 
 	"github.com/troupe-go/troupe/shard/internal/coordinator"
@@ -27,22 +26,19 @@ func (c *control) logRegion(e region.Event) {
 // to single shards in the usual course is for debugging: a leave moves a
 // thousand.
 func (c *control) logCoordinator(e coordinator.Event) {
-	usual := func(level slog.Level, msg string, attrs ...slog.Attr) {
-		c.log.LogAttrs(context.Background(), level, msg, attrs...)
-	}
 	switch e := e.(type) {
 	case coordinator.Reigning:
-		usual(slog.LevelInfo, "this node coordinates the type", slog.Uint64("term", e.Term))
+		c.log.Info("this node coordinates the type", slog.Uint64("term", e.Term))
 	case coordinator.Surveyed:
-		usual(slog.LevelInfo, "all hosts have reported", slog.Uint64("term", e.Term), slog.Int("shards", e.Shards))
+		c.log.Info("all hosts have reported", slog.Uint64("term", e.Term), slog.Int("shards", e.Shards))
 	case coordinator.Superseded:
-		usual(slog.LevelInfo, "a region obeys a higher term", slog.Uint64("term", e.Term), slog.Uint64("higher", e.By))
+		c.log.Info("a region obeys a higher term", slog.Uint64("term", e.Term), slog.Uint64("higher", e.By))
 	case coordinator.Resigned:
-		usual(slog.LevelInfo, "another node coordinates the type", slog.Uint64("term", e.Term))
+		c.log.Info("another node coordinates the type", slog.Uint64("term", e.Term))
 	case coordinator.Moving:
-		usual(slog.LevelDebug, "shard moves", slog.String("shard", e.Home.Shard), slog.Any("from", e.Home.Node))
+		c.log.Debug("shard moves", slog.String("shard", e.Home.Shard), slog.Any("from", e.Home.Node))
 	case coordinator.Placed:
-		usual(slog.LevelDebug, "shard placed", slog.String("shard", e.Home.Shard), slog.Any("at", e.Home.Node), slog.Any("epoch", e.Home.Epoch))
+		c.log.Debug("shard placed", slog.String("shard", e.Home.Shard), slog.Any("at", e.Home.Node), slog.Any("epoch", e.Home.Epoch))
 	case coordinator.Kept:
 		c.complain.warn("shard stays, for some nodes did not acknowledge its hand-over", "hand-over given up",
 			slog.String("shard", e.Home.Shard), slog.Any("host", e.Home.Node), slog.Any("silent", e.Silent))

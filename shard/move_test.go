@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/internal/member"
 )
 
@@ -87,6 +88,53 @@ func TestLeavingNodeForwardsWhatItAccepts(t *testing.T) {
 		wait()
 		time.Sleep(5 * time.Second)
 		l.complete(chats, senders, 50)
+	})
+}
+
+// A Loop that is told to stop tells its own ref what it has not finished; its
+// successor gets that first.
+func TestLoopHandsOverWhatItHas(t *testing.T) {
+	in(t, func(w *world) {
+		l := newLedger(t)
+		start := actor.Loop(func(in *actor.Inbox[msg]) error {
+			var pending []say
+			for {
+				m, err := in.Next(in)
+				if err != nil {
+					for _, p := range pending {
+						if err := in.Self().Tell(in, p); err != nil {
+							t.Errorf("tell itself: %v", err)
+						}
+					}
+					return nil
+				}
+				s := m.(say)
+				pending = append(pending, s)
+				if s.Last {
+					l.mu.Lock()
+					l.heard[in.Name()] = pending
+					l.mu.Unlock()
+					pending = nil
+				}
+			}
+		})
+		a, b := w.start(), w.start()
+		typ := l.declare(a)
+		typ.Start = start
+		joinOn(t, a, typ)
+		onB := joinOn(t, b, typ)
+		for n := 1; n <= 5; n++ {
+			for _, id := range ids(30) {
+				tell(t, onB, id, say{From: "x", N: n})
+			}
+		}
+		time.Sleep(5 * time.Second)
+		a.leave()
+		for _, id := range ids(30) {
+			tell(t, onB, id, say{From: "x", N: 6, Last: true})
+		}
+		time.Sleep(time.Second)
+		l.complete(ids(30), []string{"x"}, 6)
 	})
 }
 

@@ -74,7 +74,7 @@ type joined struct {
 type joinedKey struct{}
 
 func joinedOn(n interface {
-	Component(key any, make func() any) any
+	Component(key any, create func() any) any
 },
 ) *joined {
 	return n.Component(joinedKey{}, func() any { return new(joined) }).(*joined)

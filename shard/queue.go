@@ -78,4 +78,4 @@ func (r *room) take() bool {
 // mailbox, and cannot be refused any more.
 func (r *room) force(n int) { r.used.Add(int64(n)) }
 
-func (r *room) give(n int) { r.used.Add(-int64(n)) }
+func (r *room) give() { r.used.Add(-1) }

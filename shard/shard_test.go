@@ -246,6 +246,37 @@ func TestTellersMeetEnds(t *testing.T) {
 	})
 }
 
+// What was accepted elsewhere waits for room in the mailbox, in order; a teller on
+// the entity's own node is refused instead.
+func TestFullMailbox(t *testing.T) {
+	in(t, func(w *world) {
+		l := newLedger(t)
+		host, edge := w.start("dad"), w.start("edge")
+		typ := l.declare(host)
+		typ.Role, typ.Mailbox = "dad", 5
+		onHost := joinOn(t, host, typ)
+		onEdge := joinOn(t, edge, typ)
+		tell(t, onEdge, "#1", say{From: "x", N: 1})
+		time.Sleep(5 * time.Second)
+		for i := 2; i <= 100; i++ {
+			tell(t, onEdge, "#1", say{From: "x", N: i, Work: 20 * time.Millisecond})
+		}
+		time.Sleep(500 * time.Millisecond)
+		if err := onHost.Ref("#1").Tell(context.Background(), say{From: "y"}); !errors.Is(err, actor.ErrFull) {
+			t.Errorf("tell on the entity's node: %v, want ErrFull", err)
+		}
+		if onHost.Region().Waiting() == 0 {
+			t.Error("nothing waits for the full mailbox")
+		}
+		time.Sleep(10 * time.Second)
+		l.complete([]string{"#1"}, []string{"x"}, 100)
+		if n := onHost.Region().Waiting(); n != 0 {
+			t.Errorf("%d messages still wait", n)
+		}
+		tell(t, onHost, "#1", say{From: "y", N: 1})
+	})
+}
+
 // A crash takes the message in hand with it; the next incarnation gets the rest.
 func TestCrashedEntityIsStartedAgainForWhatWaits(t *testing.T) {
 	in(t, func(w *world) {

@@ -37,6 +37,8 @@ type slot[M any] struct {
 	buffer queue[M]  // what waits for a home, in order
 	notice *notice   // a frame that has to follow the last message to a home
 	wanted bool      // the core knows that messages wait
+
+	observed troupe.ID // the home that the observer was told last; the loop's
 }
 
 // A route is a home of a shard; it does not change.
@@ -233,14 +235,12 @@ func (s *slot[M]) pass(rt *route[M], q *queue[M], now time.Time) bool {
 	for p := range q.all() {
 		if p.expired(now) {
 			q.pop()
-			s.r.room.give(1)
+			s.r.room.give()
 			s.r.drop(*p, DropExpired, context.DeadlineExceeded)
 			continue
 		}
 		if rt.here != nil {
-			first := q.pop()
-			s.r.room.give(1)
-			rt.here.accept(first)
+			rt.here.resume(q.pop())
 			continue
 		}
 		err := s.send(rt, p)
@@ -248,7 +248,7 @@ func (s *slot[M]) pass(rt *route[M], q *queue[M], now time.Time) bool {
 			return false
 		}
 		first := q.pop()
-		s.r.room.give(1)
+		s.r.room.give()
 		s.r.dropUnsent(first, err)
 	}
 	return true
@@ -295,7 +295,7 @@ func (s *slot[M]) expire(now time.Time) {
 	defer s.mu.Unlock()
 	for _, q := range []*queue[M]{&s.carry, &s.buffer} {
 		for _, p := range q.takeExpired(now) {
-			s.r.room.give(1)
+			s.r.room.give()
 			s.r.drop(p, DropExpired, context.DeadlineExceeded)
 		}
 	}

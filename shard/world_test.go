@@ -144,11 +144,11 @@ func (n *fakeNode) Subscribe(f func(*troupe.View)) func() {
 	return func() {}
 }
 
-func (n *fakeNode) Component(key any, make func() any) any {
+func (n *fakeNode) Component(key any, create func() any) any {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, ok := n.components[key]; !ok {
-		n.components[key] = make()
+		n.components[key] = create()
 	}
 	return n.components[key]
 }
