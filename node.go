@@ -35,6 +35,19 @@ type (
 	Status = member.Status
 )
 
+// The statuses of a member; see [Status].
+const (
+	Joining              = member.Joining
+	WeaklyUp             = member.WeaklyUp
+	Up                   = member.Up
+	Leaving              = member.Leaving
+	Exiting              = member.Exiting
+	Down                 = member.Down
+	Removed              = member.Removed
+	PreparingForShutdown = member.PreparingForShutdown
+	ReadyForShutdown     = member.ReadyForShutdown
+)
+
 // The ways in which a node ends other than by leaving; see [Node.Err].
 const (
 	// ErrDowned: the cluster (or this node's own resolver) decided that the

@@ -13,7 +13,7 @@ import (
 
 	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
-	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/transport"
 	"github.com/troupe-go/troupe/wire"
 )
@@ -386,8 +386,69 @@ func TestOnLeaveRunsWhileLeavingAndBoundsTheLeave(t *testing.T) {
 		if err := nodes[1].Leave(t.Context()); err != nil {
 			t.Fatalf("leave: %v", err)
 		}
-		if status != member.Leaving {
+		if status != troupe.Leaving {
 			t.Errorf("the task ran while the node was %s, want Leaving", status)
+		}
+	})
+}
+
+// A node that the others have removed while it could not hear of it is told so
+// when it is back, and ends.
+func TestREM01RemovedNodeIsToldAndEnds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		nodes := w.startAll(3)
+		lost, rest := nodes[2], nodes[:2]
+		for _, n := range rest {
+			w.net.Cut(lost.ID().Address, n.ID().Address)
+			w.net.Cut(n.ID().Address, lost.ID().Address)
+		}
+		w.eventually(20*time.Second, nodes[0], "n3 unreachable", func(v *troupe.View) bool { return !v.Reachable(lost.ID()) })
+		if err := nodes[0].Down(t.Context(), lost.ID().Address); err != nil {
+			t.Fatal(err)
+		}
+		w.sees(5*time.Second, rest, rest)
+		for _, n := range rest {
+			w.net.Heal(lost.ID().Address, n.ID().Address)
+			w.net.Heal(n.ID().Address, lost.ID().Address)
+		}
+		select {
+		case <-lost.Done():
+		case <-time.After(5 * time.Second):
+			t.Fatalf("the removed node goes on: %+v", lost.View())
+		}
+		if err := lost.Err(); !errors.Is(err, troupe.ErrDowned) {
+			t.Errorf("Err = %v, want ErrDowned", err)
+		}
+	})
+}
+
+// Every restart on one address is seen as the removal of the old incarnation
+// before anything of the new one.
+func TestMEM02RestartIsRemovedThenJoined(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		nodes := w.startAll(3)
+		var trace []string
+		stop := nodes[0].Events(func(e troupe.Event) {
+			switch e := e.(type) {
+			case gossip.MemberRemoved:
+				trace = append(trace, fmt.Sprintf("removed %d", e.Member.UID))
+			case gossip.MemberChanged:
+				if e.Previous == 0 {
+					trace = append(trace, fmt.Sprintf("new %d", e.Member.UID))
+				}
+			}
+		})
+		var want []string
+		for range 20 {
+			old := nodes[2]
+			old.Kill()
+			nodes[2] = w.start("n3")
+			w.sees(time.Minute, nodes[:2], nodes)
+			want = append(want, fmt.Sprintf("removed %d", old.ID().UID), fmt.Sprintf("new %d", nodes[2].ID().UID))
+		}
+		stop()
+		if !slices.Equal(trace, want) {
+			t.Errorf("events of 20 restarts:\n got %v\nwant %v", trace, want)
 		}
 	})
 }

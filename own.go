@@ -70,11 +70,17 @@ func (n *Node) carryOut(out membership.Output) {
 // alone.
 func (n *Node) publish(v *View) {
 	old := n.view.Swap(v)
-	n.replies.reject(func(id ID) bool {
+	gone := func(id ID) bool {
 		_, was := old.Member(id)
 		_, is := v.Member(id)
 		return was && !is
-	}, ErrPeerRemoved)
+	}
+	n.replies.reject(gone, ErrPeerRemoved)
+	for _, m := range old.Members {
+		if m.ID != n.id && gone(m.ID) {
+			n.endpoint.Disconnect(m.ID)
+		}
+	}
 	if self, ok := v.SelfMember(); ok && self.Status == member.Leaving {
 		n.leave.start(n)
 	}
