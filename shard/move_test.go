@@ -74,6 +74,41 @@ func TestLeaveWithTrafficLosesAndRepeatsNothing(t *testing.T) {
 	}
 }
 
+// A leave hands a thousand shards over in a handful of round trips.
+func TestLeaveOfAThousandShards(t *testing.T) {
+	in(t, func(w *world) {
+		l := newLedger(t)
+		a, b := w.start(), w.start()
+		many := func(n *fakeNode) Type[msg] {
+			typ := l.declare(n)
+			typ.Shards = 1000
+			return typ
+		}
+		onA := joinOn(t, a, many(a))
+		for _, id := range ids(5000) {
+			tell(t, onA, id, say{From: "x", N: 1})
+		}
+		time.Sleep(5 * time.Second)
+		if got := len(onA.Region().Hosted()); got < 950 {
+			t.Fatalf("%d shards live on the first node, want nearly all of 1000", got)
+		}
+		onB := joinOn(t, b, many(b))
+		time.Sleep(5 * time.Second)
+		began := time.Now()
+		if err := a.onLeave[0](context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("handing over took %v with frames that take %v, want less than a second", took, w.delay)
+		}
+		for _, id := range ids(5000) {
+			tell(t, onB, id, say{From: "x", N: 2})
+		}
+		time.Sleep(time.Second)
+		l.complete(ids(5000), []string{"x"}, 2)
+	})
+}
+
 // The node that leaves is used until it has ended, and nothing told through it is lost.
 func TestLeavingNodeForwardsWhatItAccepts(t *testing.T) {
 	in(t, func(w *world) {
