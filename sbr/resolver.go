@@ -230,9 +230,25 @@ func (r *Resolver) situation() Situation {
 		Self:         r.self,
 		Members:      slices.Clone(r.members),
 		Unreachable:  r.unreachable,
-		Observations: r.observations,
+		Observations: r.current(),
 		SeenBy:       r.seen,
 	}
+}
+
+// current are the observations without those of nodes that this side has lost
+// touch with: unreachable ones that have not seen the membership. They are from
+// before the partition and cannot be taken back. In a cluster of three whose
+// last news is that the other two do not reach each other, a node that gets
+// isolated then would hold both for indirectly connected, down them, and
+// survive beside them.
+func (r *Resolver) current() []member.Observation {
+	seen := sorted(r.seen)
+	if !contains(seen, r.self) {
+		return r.observations // nobody tells who has seen what
+	}
+	return slices.DeleteFunc(slices.Clone(r.observations), func(o member.Observation) bool {
+		return contains(r.unreachable, o.Observer) && !contains(seen, o.Observer)
+	})
 }
 
 // responsible tells whether there is something to decide, by this node.

@@ -130,6 +130,33 @@ func TestFD01ResolverWaitsAnewAfterStall(t *testing.T) {
 	}
 }
 
+// What the other side said of itself before the partition is no news: the
+// isolated one of three does not survive because the other two once did not
+// reach each other.
+func TestResolverForgetsOldNewsOfTheOtherSide(t *testing.T) {
+	old := []member.Observation{
+		{Observer: nodeID(0), Subject: nodeID(2)},
+		{Observer: nodeID(2), Subject: nodeID(0)},
+	}
+	v := viewOf(1, 3, 0, 2)
+	v.Observations = append(v.Observations, old...)
+	r := NewResolver(nodeID(1), "default", Settings{})
+	r.Step(at(0), ViewChanged{viewOf(1, 3)})
+	out := r.Step(at(1), ViewChanged{v})
+	if out = r.Step(out.Wake, Tick{}); !slices.Equal(out.Down, []member.ID{nodeID(1)}) {
+		t.Errorf("isolated: down %v, want self\n%s", out.Down, out.Decision.Describe())
+	}
+	// As long as both are heard of, it is current.
+	v = viewOf(1, 3, 0, 2)
+	v.Observations, v.SeenBy = old, []member.ID{nodeID(0), nodeID(1), nodeID(2)}
+	r = NewResolver(nodeID(1), "default", Settings{})
+	r.Step(at(0), ViewChanged{viewOf(1, 3)})
+	out = r.Step(at(1), ViewChanged{v})
+	if out = r.Step(out.Wake, Tick{}); !slices.Equal(out.Down, []member.ID{nodeID(0), nodeID(2)}) {
+		t.Errorf("between the two: down %v, want both", out.Down)
+	}
+}
+
 // A joiner that is left alone by a decision that did not know of it goes at
 // once, before it comes up as a cluster of its own.
 func TestResolverDownsOrphan(t *testing.T) {
