@@ -1,6 +1,9 @@
 package actor
 
-import "context"
+import (
+	"context"
+	"runtime/debug"
+)
 
 // Go runs f on a goroutine of its own and has its result told to the actor, behind what is in the mailbox then. Here an actor
 // waits: for an ask, a disk, a timer of somebody else. ctx is done when the incarnation is to end, and f must return then: the
@@ -16,11 +19,20 @@ func (c *Ctx[M]) Go(f func(ctx context.Context) M) {
 		returned := false
 		defer func() {
 			if p := recover(); !returned {
-				n.err = panicError(p)
+				n.err = &panicked{p, debug.Stack()}
 			}
 			cell.post(n, 1)
 		}()
 		n.msg = f(c)
 		returned = true
 	}()
+}
+
+// tooLate deals with a result whose incarnation has ended.
+func (c *Cell[M]) tooLate(n *note[M], reason Reason) {
+	if n.err != nil {
+		c.ctx.Log().Error("actor's Go function failed", attributes(n.err)...)
+		return
+	}
+	c.sys.drop(DeadLetter{c.path(), n.msg, reason}, ErrNoReply)
 }

@@ -81,7 +81,7 @@ func NewCell[M any](h Host, cfg CellConfig[M]) (*Cell[M], error) {
 	if err := c.adopt(false); err != nil {
 		return nil, fmt.Errorf("new cell: %w", err)
 	}
-	c.sys.sched.ready(&c.core)
+	c.enqueue(true)
 	return c, nil
 }
 
@@ -130,9 +130,7 @@ func (c *Cell[M]) Deliver(_ context.Context, _ string, m M) error {
 	c.box.push(c.pool, m, nil)
 	ready := c.arrived()
 	c.mu.Unlock()
-	if ready {
-		c.sys.sched.ready(&c.core)
-	}
+	c.enqueue(ready)
 	return nil
 }
 
@@ -146,9 +144,7 @@ func (c *Cell[M]) post(n *note[M], done int32) {
 	}
 	ready := c.arrived() || c.wake()
 	c.mu.Unlock()
-	if ready {
-		c.sys.sched.ready(&c.core)
-	}
+	c.enqueue(ready)
 }
 
 // arrived tells the one who handles messages that there is one; with ready the caller must queue the cell. mu is held.
@@ -191,9 +187,7 @@ func (c *Cell[M]) Drain() {
 	}
 	ready := c.wake()
 	c.mu.Unlock()
-	if ready {
-		c.sys.sched.ready(&c.core)
-	}
+	c.enqueue(ready)
 }
 
 // Stop closes the mailbox and stops the actor after the message in hand (reason Requested).
@@ -211,9 +205,7 @@ func (c *Cell[M]) Passivate() bool {
 	}
 	c.mu.Unlock()
 	scope.close()
-	if ready {
-		c.sys.sched.ready(&c.core)
-	}
+	c.enqueue(ready)
 	return idle
 }
 
@@ -236,9 +228,7 @@ func (c *Cell[M]) end(reason StopReason) {
 	scope, ready := c.endLocked(reason)
 	c.mu.Unlock()
 	scope.close()
-	if ready {
-		c.sys.sched.ready(&c.core)
-	}
+	c.enqueue(ready)
 }
 
 // endLocked asks for the end. The caller, once it has let go of mu, closes the scope and queues the cell if ready.
@@ -266,7 +256,5 @@ func (c *Cell[M]) poke() {
 	c.mu.Lock()
 	ready := c.wake()
 	c.mu.Unlock()
-	if ready {
-		c.sys.sched.ready(&c.core)
-	}
+	c.enqueue(ready)
 }

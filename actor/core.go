@@ -80,6 +80,13 @@ func (c *core) path() string {
 	return c.parent.path() + "/" + c.name
 }
 
+// enqueue hands the cell to the scheduler if its caller has just marked it as queued. It must not hold mu.
+func (c *core) enqueue(ready bool) {
+	if ready {
+		c.sys.sched.ready(c)
+	}
+}
+
 func (c *core) stopReason() StopReason { return StopReason(c.ending.Load()) }
 
 // adopt makes c a child of its parent. A named child needs a name of its own among its live siblings; an empty one is made up.

@@ -1,6 +1,9 @@
 package actor
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Error is an error that is a constant, so that errors.Is holds on every node it travels to.
 type Error string
@@ -44,10 +47,14 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
-	if r.err == ErrFull {
+	switch {
+	case r.err == ErrFull:
 		return fmt.Sprintf("%v: %s holds %d messages (option actor.Mailbox)", r.err, r.to.path(), r.limit)
+	case r.to.parent == nil:
+		return fmt.Sprintf("%v: the system", r.err)
+	default:
+		return fmt.Sprintf("%v: %s", r.err, r.to.path())
 	}
-	return fmt.Sprintf("%v: %s", r.err, r.to.path())
 }
 
 func (r *refusal) Unwrap() error { return r.err }
@@ -70,3 +77,31 @@ func (e *AskError) Error() string {
 
 // Unwrap gives the cause.
 func (e *AskError) Unwrap() error { return e.Err }
+
+// panicked is a panic, or a runtime.Goexit, in a user's function. The stack is for the log and goes nowhere else.
+type panicked struct {
+	value any // nil for Goexit
+	stack []byte
+}
+
+func (p *panicked) Error() string {
+	if p.value == nil {
+		return "the goroutine was ended by runtime.Goexit"
+	}
+	return fmt.Sprintf("panic: %v", p.value)
+}
+
+func (p *panicked) Unwrap() error {
+	err, _ := p.value.(error)
+	return err
+}
+
+// attributes are what the log says about a failure.
+func attributes(err error) []any {
+	attrs := []any{"error", err}
+	var p *panicked
+	if errors.As(err, &p) {
+		attrs = append(attrs, "stack", string(p.stack))
+	}
+	return attrs
+}

@@ -115,9 +115,7 @@ func (c *Cell[M]) loopOn(l *loop[M]) {
 		l.returned = true
 		ready := c.wake()
 		c.mu.Unlock()
-		if ready {
-			c.sys.sched.ready(&c.core)
-		}
+		c.enqueue(ready)
 	}()
 	defer c.catch()
 	c.busy = true
@@ -125,8 +123,10 @@ func (c *Cell[M]) loopOn(l *loop[M]) {
 	c.busy = false
 	switch {
 	case c.failed():
-	case err == nil || c.obeys(err):
+	case err == nil:
 		c.at = nil
+	case c.obeys(err):
+		c.giveUp(ReasonStopped, ErrNoReply)
 	default:
 		c.own.failure = err
 	}

@@ -58,9 +58,7 @@ func (c *Cell[M]) due() bool {
 // launch runs the first Start on the goroutine of Spawn.
 func (c *Cell[M]) launch() error {
 	defer func() { // deferred, because Start may call runtime.Goexit
-		if c.settle() {
-			c.sys.sched.ready(&c.core)
-		}
+		c.enqueue(c.settle())
 	}()
 	return c.begin()
 }
@@ -111,17 +109,7 @@ func (c *Cell[M]) catch() {
 		return
 	}
 	c.busy = false
-	c.owned().failure = panicError(p)
-}
-
-func panicError(p any) error {
-	if p == nil {
-		return errors.New("the goroutine was ended by runtime.Goexit")
-	}
-	if err, ok := p.(error); ok {
-		return fmt.Errorf("panic: %w\n%s", err, debug.Stack())
-	}
-	return fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	c.owned().failure = &panicked{p, debug.Stack()}
 }
 
 func (c *Cell[M]) failed() bool { return c.own != nil && c.own.failure != nil }
@@ -142,17 +130,19 @@ func (c *Cell[M]) batch() {
 // take sees to it that there is something in hand; false when there is not, or the actor is to stop. A drained actor with nothing
 // left is asked to. l is the loop that will wait if there is nothing.
 func (c *Cell[M]) take(l *loop[M]) bool {
-	if c.hand == nil && !c.fetch(l) {
-		c.end(Requested)
+	if c.hand == nil {
+		if !c.fetch(l) {
+			c.end(Requested)
+		}
+		if c.hand != nil && c.owner != nil {
+			c.seen.Store(int64(time.Since(c.sys.start)))
+		}
 	}
 	return c.hand != nil && c.stopReason() == Running
 }
 
 // fetch takes the first chunk out of the mailbox; more is false if none is there and none will come.
 func (c *Cell[M]) fetch(l *loop[M]) (more bool) {
-	if c.owner != nil {
-		c.seen.Store(int64(time.Since(c.sys.start)))
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hand = c.box.take()
@@ -210,9 +200,10 @@ func (c *Cell[M]) handle(budget int) int {
 func (c *Cell[M]) forgiven(err error) bool {
 	switch {
 	case errors.Is(err, ErrUnhandled):
-		c.sys.drop(DeadLetter{c.path(), c.at.m, ReasonUnhandled}, ErrUnhandled)
+		c.giveUp(ReasonUnhandled, ErrUnhandled)
 		return true
 	case c.obeys(err):
+		c.giveUp(ReasonStopped, ErrNoReply)
 		return true
 	}
 	c.owned().failure = err
@@ -242,14 +233,19 @@ func (c *Cell[M]) fail() error {
 		message = fmt.Sprintf("%T", c.at.m)
 	}
 	if !launching { // whoever spawns is told by Spawn
-		c.ctx.Log().Error("actor failed", "message", message, "error", err, "restart", o.again)
+		c.ctx.Log().With("message", message, "restart", o.again).Error("actor failed", attributes(err)...)
 	}
-	if s := c.at; s != nil {
-		c.at = nil
-		if s.note != &o.kept {
-			c.sys.drop(DeadLetter{c.path(), s.m, ReasonFailed}, err)
-		}
-	}
+	c.giveUp(ReasonFailed, err)
 	c.leave(Failed)
 	return err
+}
+
+// giveUp makes the message in hand, if there is one, a dead letter; a stashed one is still to come.
+func (c *Cell[M]) giveUp(reason Reason, err error) {
+	s := c.at
+	c.at = nil
+	if s == nil || c.own != nil && s.note == &c.own.kept {
+		return
+	}
+	c.sys.drop(DeadLetter{c.path(), s.m, reason}, err)
 }

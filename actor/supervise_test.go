@@ -178,8 +178,17 @@ func TestPassingOnTheStopIsNoFailure(t *testing.T) {
 		var log journal
 		sys := actortest.NewSystem(t, actor.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		ref := actortest.Spawn(t, sys, "it", on(func(c ctx, _ any) error { <-c.Done(); return c.Err() }))
-		actortest.Tell[any](t, ref, 0)
+		asked := make(chan error)
+		go func() {
+			_, err := actor.Ask(t.Context(), ref, question{})
+			asked <- err
+		}()
 		synctest.Wait()
+		go func() {
+			if err := <-asked; !errors.Is(err, actor.ErrNoReply) {
+				t.Errorf("ask: %v, want ErrNoReply", err)
+			}
+		}()
 		if err := sys.Stop(soon(t)); err != nil {
 			t.Fatal(err)
 		}

@@ -119,8 +119,8 @@ func (c *Cell[M]) takeBack() {
 func (c *Cell[M]) admit(s *slot[M]) bool {
 	n := s.note
 	switch {
-	case n.life != c.ctx && n.result && n.err == nil:
-		c.sys.drop(DeadLetter{c.path(), n.msg, ReasonRestarted}, ErrNoReply)
+	case n.life != c.ctx && n.result:
+		c.tooLate(n, ReasonRestarted)
 		return false
 	case n.life != c.ctx || n.gone:
 		return false

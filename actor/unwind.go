@@ -47,7 +47,7 @@ func (c *Cell[M]) cleanUp() {
 		c.guard(f)
 		if err := o.failure; err != nil {
 			o.failure = nil
-			c.ctx.Log().Error("actor cleanup failed", "error", err)
+			c.ctx.Log().Error("actor cleanup failed", attributes(err)...)
 		}
 	}
 }
@@ -76,9 +76,7 @@ func (c *Cell[M]) backOff() {
 			o.elapsed = true
 			ready := c.wake()
 			c.mu.Unlock()
-			if ready {
-				c.sys.sched.ready(&c.core)
-			}
+			c.enqueue(ready)
 		})
 	}
 }
@@ -131,7 +129,7 @@ func (c *Cell[M]) leftover(rest mailbox[M]) (left []M) {
 			case n == nil:
 				left = append(left, s.m)
 			case n.result:
-				c.sys.drop(DeadLetter{c.path(), n.msg, ReasonStopped}, ErrNoReply)
+				c.tooLate(n, ReasonStopped)
 			}
 		}
 		if c.hand = rest.take(); c.hand == nil {

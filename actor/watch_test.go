@@ -81,7 +81,7 @@ func TestREM03DeathNoticeComesBehindAllThatWasSent(t *testing.T) {
 	for run := range runs {
 		done := make(chan struct{})
 		next := 0
-		watcher := actortest.Spawn(t, sys, "", func(c ctx) (behavior, error) {
+		actortest.Spawn(t, sys, "", func(c ctx) (behavior, error) {
 			sender := actortest.Spawn(t, c, "", on(func(s ctx, _ any) error {
 				s.Stop()
 				s.Cleanup(func() {
@@ -113,7 +113,6 @@ func TestREM03DeathNoticeComesBehindAllThatWasSent(t *testing.T) {
 			}, errors.Join(actor.Watch(c, sender, any("terminated")), sender.Tell(c, "go"))
 		})
 		<-done
-		_ = watcher
 	}
 }
 
