@@ -1,10 +1,11 @@
 # Everything that is done here has a name; `make` lists them. All but `tools`
 # works offline once the modules are there.
 
-GO      ?= go
+GO       ?= go
+MODULES  = $$($(GO) list -m -f '{{.Dir}}')
 PACKAGES = $$($(GO) list -m -f '{{.Dir}}/...')
-FUZZ    ?= 30s
-SEEDS   ?= 2000
+FUZZ     ?= 30s
+SEEDS    ?= 2000
 
 LINT_VERSION = v2.15.0
 LINT         = bin/golangci-lint-$(LINT_VERSION)
@@ -25,15 +26,13 @@ cover: ## test coverage by function, the sum last
 	$(GO) tool cover -func bin/cover.out
 
 fmt: $(LINT) ## format everything: gofumpt and the order of imports
-	$(LINT) fmt ./...
-	cd examples && ../$(LINT) fmt ./...
+	@for module in $(MODULES); do (cd $$module && $(CURDIR)/$(LINT) fmt ./...) || exit; done
 
 fuzz: ## fuzz each decoder for FUZZ (30s)
 	.ci/fuzz $(FUZZ)
 
 lint: $(LINT) bin/staticcheck vet ## all linters over all modules
-	$(LINT) run ./...
-	cd examples && ../$(LINT) run ./...
+	@for module in $(MODULES); do (cd $$module && $(CURDIR)/$(LINT) run ./...) || exit; done
 	bin/staticcheck $(PACKAGES)
 
 race: ## all tests with the race detector
