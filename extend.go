@@ -14,13 +14,13 @@ type components struct {
 // Component returns the value kept under key, making it on first use: one per
 // node for each package that extends it. Keys are compared with ==; use a type
 // of your own. The function must not call Component.
-func (n *Node) Component(key any, make func() any) any {
+func (n *Node) Component(key any, first func() any) any {
 	c := &n.components
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, ok := c.by[key]
 	if !ok {
-		v = make()
+		v = first()
 		if c.by == nil {
 			c.by = map[any]any{}
 		}

@@ -101,11 +101,12 @@ func (n *Node) runLeaveTasks(ctx context.Context) {
 		all.Go(func() {
 			began := time.Now()
 			err := t.run(ctx)
-			level, text := slog.LevelInfo, "handed over"
+			log := n.log.With(slog.String("component", t.name), slog.Duration("took", time.Since(began)))
 			if err != nil {
-				level, text = slog.LevelWarn, "not all was handed over"
+				log.Warn("not all was handed over", slog.Any("error", err))
+				return
 			}
-			n.log.Log(ctx, level, text, slog.String("component", t.name), slog.Duration("took", time.Since(began)), slog.Any("error", err))
+			log.Info("handed over")
 		})
 	}
 	all.Wait()

@@ -33,16 +33,12 @@ func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
 	})
 }
 
-func (w *world) start(name string, change ...func(*troupe.Config)) *troupe.Node {
+func (w *world) start(name string) *troupe.Node {
 	w.t.Helper()
-	cfg := troupe.Config{
+	n, err := troupe.Start(w.t.Context(), troupe.Config{
 		Listen: name + ":2552", Seeds: w.seeds, Transport: w.net, Insecure: true,
 		Log: slog.New(slog.DiscardHandler),
-	}
-	for _, f := range change {
-		f(&cfg)
-	}
-	n, err := troupe.Start(w.t.Context(), cfg)
+	})
 	if err != nil {
 		w.t.Fatalf("start %s: %v", name, err)
 	}
