@@ -206,11 +206,11 @@ func (c *Core) outwait(now time.Time, s *shard) {
 	}
 }
 
-// outlive ends the waits of a hosted shard for nodes that are gone.
-func (c *Core) outlive(now time.Time, s *shard) {
+// outlive ends the waits of a hosted shard for nodes that crashed.
+func (c *Core) outlive(now time.Time, s *shard, dead []member.ID) {
 	t := s.tenancy
-	t.expect = slices.DeleteFunc(t.expect, func(id member.ID) bool { return !c.lives(id) })
-	if !c.lives(t.await) {
+	t.expect = slices.DeleteFunc(t.expect, func(id member.ID) bool { return slices.Contains(dead, id) })
+	if slices.Contains(dead, t.await) {
 		c.open(now, s)
 	}
 	c.drainIfReady(now, s)

@@ -300,6 +300,14 @@ func TestRegionHoldsOthersUntilThePreviousHostIsDone(t *testing.T) {
 
 	r = registered(t)
 	r.host(at(3, 2), c)
+	r.view("a Up", "b Up", "c Exiting")
+	r.view("a Up", "b Up") // what it carried over may come later than this news
+	r.does()
+	r.step(CarryDone{From: c, Shard: "1", Epoch: epoch(3, 2)})
+	r.does(Open{Shard: "1"})
+
+	r = registered(t)
+	r.host(at(3, 2), c)
 	r.wait(10 * time.Second)
 	r.does(Open{Shard: "1"})
 }

@@ -38,6 +38,7 @@ func (c *Core) Registered() bool {
 func (c *Core) unregistered() bool { return !c.link.expected.IsZero() && !c.Registered() }
 
 func (c *Core) viewChanged(now time.Time, v *member.View) {
+	dead := crashed(c.view, v)
 	c.view = v
 	self, ok := v.SelfMember()
 	if self.Status == member.Down || c.link.joined && !ok {
@@ -46,7 +47,7 @@ func (c *Core) viewChanged(now time.Time, v *member.View) {
 	}
 	c.link.joined = ok
 	c.leaving = c.leaving || self.Status == member.Leaving || self.Status == member.Exiting
-	c.forgetTheDead(now)
+	c.forgetTheDead(now, dead)
 
 	oldest, _ := v.Oldest(c.set.Role, member.Up)
 	if oldest.ID != c.link.expected {
@@ -56,6 +57,23 @@ func (c *Core) viewChanged(now time.Time, v *member.View) {
 		}
 	}
 	c.beatAt = now // a leave may have become lonely, a report due
+}
+
+// crashed lists the members that went from one view to the next and will be
+// heard no more. One that exited in good order is not among them: it has sent all
+// it owed, and its last messages may be slower than the news of its removal.
+func crashed(before, after *member.View) []member.ID {
+	if before == nil {
+		return nil
+	}
+	var dead []member.ID
+	for _, m := range before.Members {
+		now, ok := after.Member(m.ID)
+		if ok && now.Status == member.Down || !ok && m.Status != member.Exiting {
+			dead = append(dead, m.ID)
+		}
+	}
+	return dead
 }
 
 // end is for a node that is not one of the cluster any more: others may start

@@ -103,14 +103,15 @@ func (c *Core) unroute(now time.Time, s *shard, markTo member.ID, next protocol.
 	c.do(Buffer{Shard: s.name, MarkTo: markTo, Epoch: next})
 }
 
-// forgetTheDead drops routes to, and waits for, nodes that were downed or removed.
-func (c *Core) forgetTheDead(now time.Time) {
+// forgetTheDead drops routes to all who were downed or removed, and waits for
+// those who crashed.
+func (c *Core) forgetTheDead(now time.Time, dead []member.ID) {
 	for _, s := range c.sorted() {
 		if !s.home.IsZero() && s.home != c.self && !c.lives(s.home) {
 			c.unroute(now, s, member.ID{}, protocol.Epoch{})
 		}
 		if s.tenancy != nil {
-			c.outlive(now, s)
+			c.outlive(now, s, dead)
 		}
 	}
 }

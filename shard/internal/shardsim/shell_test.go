@@ -119,7 +119,7 @@ func (n *node) work(s *slot) {
 		return
 	}
 	t.working = true
-	n.w.at(n, n.w.now.Add(n.w.upTo(4*time.Millisecond)), func() {
+	n.w.at(n, n.w.now.Add(n.w.upTo(n.w.faults.work)), func() {
 		t.working = false
 		if t.over {
 			return

@@ -65,7 +65,7 @@ func TestMutants(t *testing.T) {
 	for _, m := range []mutant{hostSkipsMarkers, hostSkipsCarry, obeysAnyTerm, asksNobody, skipsMargin, trustsHandOff} {
 		t.Run(string(m), func(t *testing.T) {
 			t.Parallel()
-			for s := uint64(1); s <= 1000; s++ {
+			for s := *first; s < *first+1000; s++ {
 				if w := play(s, m, false); w.failure != "" {
 					t.Logf("caught by seed %d: %s", s, w.failure)
 					return
@@ -115,6 +115,9 @@ func (w *world) drawFaults() {
 	f.delay = between(200*time.Microsecond, 20*time.Millisecond)
 	if f.bulk = f.delay; w.chance(0.5) {
 		f.bulk = between(time.Millisecond, 200*time.Millisecond)
+	}
+	if f.work = 4 * time.Millisecond; w.chance(0.4) {
+		f.work = between(10*time.Millisecond, 200*time.Millisecond)
 	}
 	f.gossip = between(5*time.Millisecond, 2*time.Second)
 	f.tail, f.drop, f.repeat = some(0.5, 0.05), some(0.4, 0.2), some(0.4, 0.2)
@@ -172,7 +175,7 @@ func (w *world) storm(d time.Duration) {
 // entities. Then every node must get an answer from every shard.
 func (w *world) heal() {
 	w.note("faults end")
-	w.faults = faults{delay: time.Millisecond, bulk: time.Millisecond, gossip: 5 * time.Millisecond}
+	w.faults = faults{delay: time.Millisecond, bulk: time.Millisecond, work: 4 * time.Millisecond, gossip: 5 * time.Millisecond}
 	w.run(5 * time.Second)
 	w.quiet = true
 	w.run(40 * time.Second)

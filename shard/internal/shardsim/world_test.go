@@ -18,6 +18,7 @@ type faults struct {
 	delay  time.Duration // mean of a control message's way
 	tail   float64       // share of messages that take ten times as long
 	bulk   time.Duration // mean of a user message's way
+	work   time.Duration // the longest that an entity takes for a message
 	drop   float64       // share of control messages that are lost
 	repeat float64       // share of control messages that come twice
 	gossip time.Duration // how late a node may hear of a new view
@@ -88,7 +89,7 @@ func newWorld(seed uint64, shards int) *world {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := &world{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, seed)), start: start, now: start,
-		faults: faults{delay: time.Millisecond, bulk: time.Millisecond, gossip: 5 * time.Millisecond},
+		faults: faults{delay: time.Millisecond, bulk: time.Millisecond, work: 4 * time.Millisecond, gossip: 5 * time.Millisecond},
 		hash:   14695981039346656037,
 		detect: 2 * time.Second,
 	}
