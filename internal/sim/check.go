@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -36,8 +37,8 @@ func (w *World) checkMembers(n *node, old *member.View) {
 	for _, m := range n.view.Members {
 		was, _ := old.Member(m.ID)
 		w.checkMember(n, was, m)
-		if m.Address == last.Address && m.Status != member.Down && last.Status != member.Down {
-			w.failf("%s sees two members at %s", n.id, m.Address)
+		if m.Address == last.Address {
+			w.checkTwins(n, last.ID, m.ID)
 		}
 		if m.Status == member.Down && was.Status != member.Down {
 			w.checkExclusion(n, m.ID)
@@ -103,36 +104,59 @@ func (n *node) excludes(id member.ID) bool {
 	return n.removed[id] || ok && m.Status == member.Down
 }
 
-// exclusion is how long two members may have given each other up. Both may
-// have been downed, by decisions that crossed, and the news is on its way; or
-// one has yet to find that it is alone. A cluster that has split in two stays
-// so.
-const exclusion = 20 * time.Second
+// Some states are sound for a moment only, while news is on its way.
+const (
+	// Two members may both have been downed by decisions that crossed, or one
+	// has yet to find that it is alone. A cluster that has split stays so.
+	exclusionLimit = 20 * time.Second
+	// Two incarnations at one address may have come in through two members
+	// that knew nothing of each other. The dead one is found out by its silence.
+	twinsLimit = time.Minute
+)
 
 // checkExclusion: of two running members never both have given the other up
 // for long: that would be two clusters, each of which thinks that it alone is
 // left.
 func (w *World) checkExclusion(n *node, id member.ID) {
 	other := w.nodes[w.places[id.Address]]
-	if other.id == id && excluded(n, other) {
-		w.after(exclusion, func() { w.checkStillExcluded(n, other) })
+	if other == n || other.id != id {
+		return
 	}
+	excluded := func() bool { return n.isUp() && other.isUp() && n.excludes(id) && other.excludes(n.id) }
+	w.mustEnd(exclusionLimit, excluded, []*node{n, other}, fmt.Sprintf("%s and %s both run, and each has given the other up", n.id, id))
 }
 
-func (w *World) checkStillExcluded(a, b *node) {
-	paused := max(a.pausedUntil.Sub(w.now), b.pausedUntil.Sub(w.now))
-	switch {
-	case !excluded(a, b):
-	case paused > -exclusion: // who was paused has not had its time yet
-		w.after(paused+exclusion, func() { w.checkStillExcluded(a, b) })
-	default:
-		w.failf("%s and %s both run, and each has given the other up", a.id, b.id)
+// checkTwins: never two live members at one address for long.
+func (w *World) checkTwins(n *node, a, b member.ID) {
+	twins := func() bool {
+		first, _ := n.view.Member(a)
+		second, _ := n.view.Member(b)
+		return n.isUp() && live(first) && live(second)
 	}
+	w.mustEnd(twinsLimit, twins, []*node{n}, fmt.Sprintf("%s sees two members at %s", n.id, a.Address))
 }
 
-func excluded(a, b *node) bool {
-	return a != b && a.isUp() && b.isUp() && a.excludes(b.id) && b.excludes(a.id)
+// mustEnd complains when something still is after the limit, during which none
+// of the nodes was paused.
+func (w *World) mustEnd(limit time.Duration, still func() bool, nodes []*node, complaint string) {
+	if !still() {
+		return
+	}
+	w.after(limit, func() {
+		for _, n := range nodes {
+			if w.now.Sub(n.pausedUntil) < limit {
+				w.mustEnd(limit, still, nodes, complaint)
+				return
+			}
+		}
+		if still() {
+			w.failf("%s, for longer than %v", complaint, limit)
+		}
+	})
 }
+
+// live tells whether m is an entry of somebody who may be alive.
+func live(m member.Member) bool { return !m.IsZero() && m.Status != member.Down }
 
 // isUp tells whether the node runs and does not know itself to be out.
 func (n *node) isUp() bool {

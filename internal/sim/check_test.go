@@ -3,6 +3,7 @@ package sim
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
 )
@@ -56,6 +57,7 @@ func TestChecksOfOneView(t *testing.T) {
 				n.view = v
 				w.checkView(n, old)
 			}
+			w.Run(2 * time.Minute)
 		})
 		if (report == "") != (tt.want == "") || !strings.Contains(report, tt.want) {
 			t.Errorf("%s: complaint %q, want %q", tt.name, report, tt.want)

@@ -19,7 +19,7 @@
 // Checked after each step, on the node that made it:
 //   - a member that a node has seen removed never comes back there, and no
 //     status and no up-number goes back;
-//   - never two live members at one address;
+//   - never two live members at one address for longer than a minute;
 //   - the leader is a reachable member that is not Down, and not Exiting while
 //     anybody else can lead;
 //   - the same vector clock stands for the same members on all nodes, but for

@@ -13,18 +13,18 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "run this seed only, and tell the story")
-	seedsFlag = flag.Int("seeds", 0, "how many seeds each test runs, instead of a few")
+	seedsFlag = flag.Int("seeds", usual, "seeds of the main storm; the other tests run their share of them")
 )
 
-// seeds are the first n, or what the flags want.
+// usual is how many seeds the main storm runs when nobody asks for more.
+const usual = 200
+
+// seeds are the first n, or what the flags want instead.
 func seeds(n int) []uint64 {
-	switch {
-	case *seedFlag > 0:
+	if *seedFlag > 0 {
 		return []uint64{*seedFlag}
-	case *seedsFlag > 0:
-		return Seeds(*seedsFlag)
 	}
-	return Seeds(n)
+	return Seeds(max(1, n**seedsFlag/usual))
 }
 
 // run is Run with a line about how much that was.
@@ -57,7 +57,7 @@ func storm(w *World) {
 	w.Eventually(2*time.Minute, Converged)
 }
 
-func TestStorm(t *testing.T) { run(t, seeds(200), storm) }
+func TestStorm(t *testing.T) { run(t, seeds(usual), storm) }
 
 // A storm over a cluster that is still forming.
 func TestStormWhileForming(t *testing.T) {
