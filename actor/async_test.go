@@ -2,6 +2,7 @@ package actor_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,6 +106,22 @@ func TestGoPanicIsAFailure(t *testing.T) {
 		actortest.Tell[any](t, ref, "next")
 		if got := p.Next(); got != "next" || starts != 2 {
 			t.Errorf("got %v after %d starts", got, starts)
+		}
+	})
+}
+
+func TestFailuresOfGoFunctionsThatComeTooLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sys, p := actortest.NewSystem(t, actor.Config{}), actortest.NewProbe[any](t)
+		ref := actortest.Spawn(t, sys, "it", obedient(p))
+		do(t, ref, func(c ctx) {
+			c.Go(func(inner context.Context) any { <-inner.Done(); runtime.Goexit(); return nil })
+			c.Stop()
+		})
+		gone(t, sys, ref)
+		synctest.Wait()
+		if got := sys.DeadLetters(); len(got) != 0 {
+			t.Errorf("dead letters %v", got)
 		}
 	})
 }

@@ -155,6 +155,7 @@ func (c *Cell[M]) arrived() (ready bool) {
 		c.queued = true
 	case looping:
 		c.own.loop.signal()
+	case starting, unwinding, backingOff, ended: // who gets it running looks into the mailbox
 	}
 	return ready
 }

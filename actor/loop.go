@@ -20,6 +20,7 @@ func Loop[M any](run func(in *Inbox[M]) error) Start[M] {
 type loop[M any] struct {
 	run      func(in *Inbox[M]) error
 	wake     chan struct{} // one token: look again
+	patient  bool          // will wait if there is nothing; the loop's own
 	waiting  bool          // for a token; guarded by the cell's mutex, as is returned
 	returned bool
 }
@@ -57,7 +58,7 @@ func (in *Inbox[M]) Next(ctx context.Context) (M, error) {
 // NextWithin waits at most d; not ok, without an error, means that nothing came. With d ≤ 0 it only looks.
 func (in *Inbox[M]) NextWithin(d time.Duration) (m M, ok bool, err error) {
 	if d <= 0 {
-		return in.poll(nil)
+		return in.poll(false)
 	}
 	if in.timer == nil {
 		in.timer = time.NewTimer(d)
@@ -71,31 +72,31 @@ func (in *Inbox[M]) NextWithin(d time.Duration) (m M, ok bool, err error) {
 // await polls until there is something or one of the channels says that it is enough; it looks once more then.
 func (in *Inbox[M]) await(done <-chan struct{}, timeout <-chan time.Time) (m M, ok bool, err error) {
 	for {
-		if m, ok, err = in.poll(in.loop); ok || err != nil {
+		if m, ok, err = in.poll(true); ok || err != nil {
 			return m, ok, err
 		}
 		select {
 		case <-in.loop.wake:
-			continue
 		case <-done:
+			return in.poll(false)
 		case <-timeout:
+			return in.poll(false)
 		}
-		in.cell.mu.Lock()
-		in.loop.waiting = false
-		in.cell.mu.Unlock()
-		return in.poll(nil)
 	}
 }
 
-// poll gives the next message if there is one. l is the loop if it will wait when there is none.
-func (in *Inbox[M]) poll(l *loop[M]) (m M, ok bool, err error) {
+// poll gives the next message if there is one; if not, whoever delivers one will send a token to a patient caller.
+func (in *Inbox[M]) poll(patient bool) (m M, ok bool, err error) {
+	in.loop.patient = patient
 	c := in.cell
 	c.at = nil
-	for !c.failed() {
-		if !c.take(l) {
-			if c.stopReason() != Running {
-				return m, false, ErrStopped
-			}
+	for {
+		switch {
+		case c.failed(): // a Go function panicked
+			return m, false, c.own.failure
+		case c.stopReason() != Running:
+			return m, false, ErrStopped
+		case c.hand == nil && c.fetch() == resting:
 			return m, false, nil
 		}
 		s := c.next()
@@ -105,7 +106,6 @@ func (in *Inbox[M]) poll(l *loop[M]) (m M, ok bool, err error) {
 		c.at = s
 		return s.m, true, nil
 	}
-	return m, false, c.own.failure
 }
 
 // loopOn is the loop's goroutine.

@@ -17,7 +17,7 @@ func (c *Cell[M]) run() (again bool) {
 	case starting:
 		c.begin()
 	case running:
-		c.batch()
+		return c.batch()
 	case looping:
 		c.loopReturned()
 	case unwinding:
@@ -51,6 +51,7 @@ func (c *Cell[M]) due() bool {
 		return c.alone() && c.aside == 0
 	case backingOff:
 		return c.own.elapsed || c.stopReason() != Running
+	case ended:
 	}
 	return false
 }
@@ -60,20 +61,29 @@ func (c *Cell[M]) launch() error {
 	defer func() { // deferred, because Start may call runtime.Goexit
 		c.enqueue(c.settle())
 	}()
-	return c.begin()
+	c.begin()
+	switch {
+	case c.phase != unwinding:
+		return nil
+	case c.reason == Failed:
+		return fmt.Errorf("%s: %w", c.path(), c.own.cause)
+	default:
+		return &refusal{to: &c.core, err: ErrStopped}
+	}
 }
 
 // begin starts an incarnation.
-func (c *Cell[M]) begin() error {
+func (c *Cell[M]) begin() {
 	if reason := c.stopReason(); reason != Running {
 		c.leave(reason)
-		return &refusal{to: &c.core, err: ErrStopped}
+		return
 	}
 	if !c.failed() {
 		c.makeBehavior()
 	}
 	if c.failed() {
-		return c.fail()
+		c.fail()
+		return
 	}
 	next := running
 	if c.own != nil && c.own.loop != nil {
@@ -85,7 +95,6 @@ func (c *Cell[M]) begin() error {
 	if next == looping {
 		go c.loopOn(c.own.loop)
 	}
-	return nil
 }
 
 func (c *Cell[M]) makeBehavior() {
@@ -115,8 +124,11 @@ func (c *Cell[M]) catch() {
 func (c *Cell[M]) failed() bool { return c.own != nil && c.own.failure != nil }
 
 // batch handles up to a quantum of messages, then sees whether the actor is to stop.
-func (c *Cell[M]) batch() {
-	for budget := quantum; budget > 0 && !c.failed() && c.take(nil); {
+func (c *Cell[M]) batch() (again bool) {
+	for budget := quantum; budget > 0 && !c.failed() && c.stopReason() == Running; {
+		if c.hand == nil && c.fetch() == resting {
+			return false
+		}
 		budget = c.handle(budget)
 	}
 	switch reason := c.stopReason(); {
@@ -125,35 +137,43 @@ func (c *Cell[M]) batch() {
 	case reason != Running:
 		c.leave(reason)
 	}
+	return c.settle()
 }
 
-// take sees to it that there is something in hand; false when there is not, or the actor is to stop. A drained actor with nothing
-// left is asked to. l is the loop that will wait if there is nothing.
-func (c *Cell[M]) take(l *loop[M]) bool {
-	if c.hand == nil {
-		if !c.fetch(l) {
-			c.end(Requested)
-		}
-		if c.hand != nil && c.owner != nil {
+// fetched is what came of looking into the mailbox.
+type fetched uint8
+
+const (
+	taken   fetched = iota // there is something in hand
+	drained                // none is there and none will come: a stop was asked for
+	resting                // none is there; whoever delivers the next will wake the cell, or the loop that waits
+)
+
+// fetch takes the first chunk out of the mailbox. A behavior without one rests, which ends the caller's time as its runner;
+// a loop, being its own, says whether it will wait.
+func (c *Cell[M]) fetch() fetched {
+	c.mu.Lock()
+	k := c.box.take()
+	switch {
+	case k != nil:
+		c.waiting -= k.told
+		c.mu.Unlock()
+		c.hand = k
+		if c.owner != nil {
 			c.seen.Store(int64(time.Since(c.sys.start)))
 		}
+		return taken
+	case c.draining || c.stopReason() != Running:
+		c.mu.Unlock()
+		c.end(Requested)
+		return drained
+	case c.phase == looping:
+		c.own.loop.waiting = c.own.loop.patient
+	default:
+		c.queued = false
 	}
-	return c.hand != nil && c.stopReason() == Running
-}
-
-// fetch takes the first chunk out of the mailbox; more is false if none is there and none will come.
-func (c *Cell[M]) fetch(l *loop[M]) (more bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.hand = c.box.take()
-	if c.hand != nil {
-		c.waiting -= c.hand.told
-		return true
-	}
-	if l != nil {
-		l.waiting = true
-	}
-	return !c.draining
+	c.mu.Unlock()
+	return resting
 }
 
 // next gives the next message in hand, nil when there is none.
@@ -216,7 +236,7 @@ func (c *Cell[M]) obeys(err error) bool {
 }
 
 // fail acts upon a recorded failure: it is told to the log once, the message in hand is dropped, and the incarnation ends.
-func (c *Cell[M]) fail() error {
+func (c *Cell[M]) fail() {
 	o := c.own
 	err := o.failure
 	o.failure, o.cause = nil, err
@@ -237,7 +257,6 @@ func (c *Cell[M]) fail() error {
 	}
 	c.giveUp(ReasonFailed, err)
 	c.leave(Failed)
-	return err
 }
 
 // giveUp makes the message in hand, if there is one, a dead letter; a stashed one is still to come.

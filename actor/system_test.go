@@ -16,7 +16,6 @@ import (
 func TestBlockedBehaviorsDoNotStopTheRest(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sys, p := actortest.NewSystem(t, actor.Config{}), actortest.NewProbe[any](t)
-		idle := runtime.NumGoroutine()
 		blocked := make(chan struct{}, 1000)
 		for range 1000 {
 			ref := actortest.Spawn(t, sys, "", on(func(ctx, any) error {
@@ -40,7 +39,7 @@ func TestBlockedBehaviorsDoNotStopTheRest(t *testing.T) {
 			t.Errorf("all together took %v, want 1s", d)
 		}
 		synctest.Wait()
-		if got, most := runtime.NumGoroutine()-idle, max(16, 2*runtime.GOMAXPROCS(0)); got > most {
+		if got, most := actor.Workers(sys), max(16, 2*runtime.GOMAXPROCS(0)); got > most {
 			t.Errorf("%d workers are left, want at most %d", got, most)
 		}
 	})

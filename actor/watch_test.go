@@ -14,7 +14,7 @@ func TestACT02WatchLeavesNothingBehind(t *testing.T) {
 	const children = 10_000
 	sys := actortest.NewSystem(t, actor.Config{})
 	done := make(chan struct{})
-	type ended struct{ payload [1024]byte }
+	type ended [1024]byte
 	parent := actortest.Spawn(t, sys, "parent", func(c ctx) (behavior, error) {
 		left := 0
 		return func(c ctx, m any) error {
