@@ -187,59 +187,83 @@ func TestStashedMessageKeepsFromPassivating(t *testing.T) {
 
 // A message that was accepted is handled or left, exactly once, however delivery and end interleave.
 func TestNothingIsLostAtTheEnd(t *testing.T) {
-	const senders, each = 4, 500
-	for name, end := range map[string]func(*actor.Cell[any]){
+	ends := map[string]func(*actor.Cell[any]){
 		"stop":      (*actor.Cell[any]).Stop,
 		"drain":     (*actor.Cell[any]).Drain,
 		"passivate": func(c *actor.Cell[any]) { c.Passivate() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			sys := actortest.NewSystem(t, actor.Config{})
-			for range 50 {
-				var mu sync.Mutex
-				seen := map[any]int{}
-				see := func(m any) {
-					mu.Lock()
-					defer mu.Unlock()
-					seen[m]++
-				}
-				cell, ends := managed(t, sys, on(func(_ ctx, m any) error { see(m); return nil }), actor.Mailbox(100))
-				var wg sync.WaitGroup
-				accepted := make([]int, senders)
-				for s := range senders {
-					wg.Go(func() {
-						for i := range each {
-							switch err := cell.Deliver(context.Background(), "", s*each+i); {
-							case err == nil:
-								accepted[s]++
-							case errors.Is(err, actor.ErrStopped):
-								return
-							}
-							if i == each/2 {
-								end(cell)
-							}
-						}
-					})
-				}
-				wg.Wait()
-				cell.Stop()
-				got := <-ends
-				for _, m := range got.left {
-					see(m)
-				}
-				total := 0
-				for _, n := range accepted {
-					total += n
-				}
-				if len(seen) != total {
-					t.Fatalf("%d accepted, %d seen", total, len(seen))
-				}
-				for m, n := range seen {
-					if n != 1 {
-						t.Fatalf("message %v was seen %d times", m, n)
+	}
+	styles := map[string]func(see func(any)) start{
+		"behavior": func(see func(any)) start { return on(func(_ ctx, m any) error { see(m); return nil }) },
+		"loop": func(see func(any)) start {
+			return actor.Loop(func(in inbox) error {
+				for {
+					m, ok, err := in.NextWithin(time.Hour)
+					if err != nil {
+						return err
 					}
+					if ok {
+						see(m)
+					}
+				}
+			})
+		},
+	}
+	for style, actorOf := range styles {
+		for name, end := range ends {
+			t.Run(style+"/"+name, func(t *testing.T) {
+				for range 30 {
+					everythingIsSeenOnce(t, actorOf, end)
+				}
+			})
+		}
+	}
+}
+
+func everythingIsSeenOnce(t *testing.T, style func(see func(any)) start, end func(*actor.Cell[any])) {
+	const senders, each = 4, 500
+	sys := actor.NewSystem(actor.Config{})
+	var mu sync.Mutex
+	seen := map[any]int{}
+	see := func(m any) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[m]++
+	}
+	cell, ends := managed(t, sys, style(see), actor.Mailbox(100))
+	var wg sync.WaitGroup
+	accepted := make([]int, senders)
+	for s := range senders {
+		wg.Go(func() {
+			for i := range each {
+				switch err := cell.Deliver(context.Background(), "", s*each+i); {
+				case err == nil:
+					accepted[s]++
+				case errors.Is(err, actor.ErrStopped):
+					return
+				}
+				if i == each/2 {
+					end(cell)
 				}
 			}
 		})
+	}
+	wg.Wait()
+	if err := sys.Stop(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range (<-ends).left {
+		see(m)
+	}
+	total := 0
+	for _, n := range accepted {
+		total += n
+	}
+	if len(seen) != total {
+		t.Fatalf("%d accepted, %d seen", total, len(seen))
+	}
+	for m, n := range seen {
+		if n != 1 {
+			t.Fatalf("message %v was seen %d times", m, n)
+		}
 	}
 }
