@@ -16,7 +16,8 @@
 // downed as well. Of two sides that are whole, keep-majority, keep-oldest and
 // lease-majority keep one; static-quorum keeps the one with the quorum; down-all
 // keeps none. A side that could be wrong about what the other one counts,
-// because members were just joining or leaving, downs itself. What is not
+// because members were just joining or leaving, downs itself. So does a joiner
+// that a decision did not know of and that is left alone. What is not
 // promised: that sides agree which have different memberships for other
 // reasons, such as a change that reached only one of them; the time of
 // stability before a decision is there to make that unlikely, and the lease to

@@ -80,10 +80,10 @@ func (w *world) run(d time.Duration) {
 	}
 }
 
-// ups are the members that node i sees Up.
-func (w *world) ups(i int) []member.ID {
+// ups are the members that node 0 sees Up.
+func (w *world) ups() []member.ID {
 	var ids []member.ID
-	for _, m := range w.cores[i].Machine().View().Members {
+	for _, m := range w.cores[0].Machine().View().Members {
 		if m.Status == member.Up {
 			ids = append(ids, m.ID)
 		}
@@ -93,7 +93,7 @@ func (w *world) ups(i int) []member.ID {
 
 func TestDecisionIsCarriedOutInTheSameStep(t *testing.T) {
 	w := newWorld(3, sbr.Settings{})
-	if got := w.ups(0); !slices.Equal(got, w.ids) {
+	if got := w.ups(); !slices.Equal(got, w.ids) {
 		t.Fatalf("up %v, want %v", got, w.ids)
 	}
 	w.dead[2] = true
@@ -113,7 +113,7 @@ func TestDecisionIsCarriedOutInTheSameStep(t *testing.T) {
 	if !slices.ContainsFunc(out.Events, downed) {
 		t.Errorf("events of the deciding step %v do not tell of the downing", out.Events)
 	}
-	if got := w.ups(0); !slices.Equal(got, w.ids[:2]) {
+	if got := w.ups(); !slices.Equal(got, w.ids[:2]) {
 		t.Errorf("in the end up %v, want %v", got, w.ids[:2])
 	}
 	if w.last[1].Decision != nil {
@@ -140,8 +140,8 @@ func TestLeaseDecides(t *testing.T) {
 		}
 		w.take(0, out)
 		w.run(30 * time.Second)
-		if alive := !w.dead[0] && !w.dead[1]; alive != acquired || acquired && !slices.Equal(w.ups(0), w.ids[:2]) {
-			t.Errorf("acquired %v: stopped %v, up %v", acquired, w.dead, w.ups(0))
+		if alive := !w.dead[0] && !w.dead[1]; alive != acquired || acquired && !slices.Equal(w.ups(), w.ids[:2]) {
+			t.Errorf("acquired %v: stopped %v, up %v", acquired, w.dead, w.ups())
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestDownNamesAnIncarnation(t *testing.T) {
 	predecessor.UID = 99
 	var out Output
 	w.cores[0].down(w.now, predecessor, &out)
-	if got := w.ups(0); !slices.Equal(got, w.ids) {
+	if got := w.ups(); !slices.Equal(got, w.ids) {
 		t.Errorf("up %v, want %v", got, w.ids)
 	}
 }

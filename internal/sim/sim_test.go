@@ -24,7 +24,7 @@ func seeds(n int) []uint64 {
 	if *seedFlag > 0 {
 		return []uint64{*seedFlag}
 	}
-	return Seeds(max(1, n**seedsFlag/usual))
+	return Seeds(max(1, n**seedsFlag/usual/slowdown))
 }
 
 // run is Run with a line about how much that was.
@@ -81,17 +81,21 @@ func TestStormWithOtherStrategies(t *testing.T) {
 }
 
 func TestHundredNodes(t *testing.T) {
+	const (
+		size = 100 / min(2, slowdown)
+		lost = size * 2 / 5
+	)
 	run(t, seeds(1), func(w *World) {
-		w.Start(100)
+		w.Start(size)
 		w.Eventually(2*time.Minute, Converged)
 		w.SetWeather(Weather{Drop: 0.1, Duplicate: 0.2, Delay: 30 * time.Millisecond, Tail: 0.01})
 		w.Run(20 * time.Second)
-		w.Partition(time.Minute, span(0, 60), span(60, 100))
+		w.Partition(time.Minute, span(0, lost), span(lost, size))
 		w.Run(time.Minute)
 		w.Heal()
 		w.Eventually(2*time.Minute, Converged)
-		if n := len(w.members()); n != 60 {
-			w.failf("%d nodes are left, want the 60 of the larger side", n)
+		if n := len(w.members()); n != size-lost {
+			w.failf("%d nodes are left, want the %d of the larger side", n, size-lost)
 		}
 	})
 }
