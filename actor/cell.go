@@ -115,14 +115,17 @@ func (c *Cell[M]) Describe(string) string { return c.path() }
 // certainly not accepted: ErrStopped once the actor is stopping, draining or passivating, ErrFull at the bound. It
 // neither blocks nor allocates. The context is not looked at.
 func (c *Cell[M]) Deliver(_ context.Context, _ string, m M) error {
-	if c.sys.roundtrip != nil {
-		var err error
-		if m, err = c.roundtrip(m); err != nil {
-			return err
-		}
+	m, err := c.passed(m)
+	if err != nil {
+		return err
 	}
 	c.mu.Lock()
-	if c.closed || int(c.waiting) >= c.opts.mailbox {
+	return c.acceptLocked(m)
+}
+
+// acceptLocked puts m into the mailbox, or refuses it, and lets go of mu, which is held.
+func (c *Cell[M]) acceptLocked(m M) error {
+	if c.closed || !c.hasRoom() {
 		defer c.mu.Unlock()
 		return c.refuse()
 	}
@@ -167,6 +170,14 @@ func (c *Cell[M]) refuse() error {
 	return &refusal{to: &c.core, limit: c.opts.mailbox, err: ErrFull}
 }
 
+// passed gives m as its recipient is to see it.
+func (c *Cell[M]) passed(m M) (M, error) {
+	if c.sys.roundtrip == nil {
+		return m, nil
+	}
+	return c.roundtrip(m)
+}
+
 func (c *Cell[M]) roundtrip(m M) (M, error) {
 	v, err := c.sys.roundtrip(m)
 	if err != nil {
@@ -182,7 +193,8 @@ func (c *Cell[M]) roundtrip(m M) (M, error) {
 // Drain closes the mailbox to new messages, lets the actor work off what is in it, then stops it (reason Requested).
 func (c *Cell[M]) Drain() {
 	c.mu.Lock()
-	c.closed, c.draining = true, true
+	c.closeLocked()
+	c.draining = true
 	if c.phase == looping {
 		c.own.loop.signal()
 	}
@@ -234,7 +246,7 @@ func (c *Cell[M]) end(reason StopReason) {
 
 // endLocked asks for the end. The caller, once it has let go of mu, closes the scope and queues the cell if ready.
 func (c *Cell[M]) endLocked(reason StopReason) (s *scope, ready bool) {
-	c.closed = true
+	c.closeLocked()
 	if !c.ending.CompareAndSwap(uint32(Running), uint32(reason)) {
 		return nil, false
 	}

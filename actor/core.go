@@ -43,6 +43,7 @@ type core struct {
 	phase    phase
 	queued   bool // in the run queue, or running
 	closed   bool // takes no more messages
+	crowded  bool // somebody stands in line for room in the mailbox
 	draining bool // stops when the mailbox is empty
 	named    bool // registered with its parent
 }
@@ -57,12 +58,13 @@ type runner interface {
 	end(StopReason)
 }
 
-// kin are a cell's relatives.
+// kin is who has to do with a cell: its children, and those who wait for something of it.
 type kin struct {
 	first    *core // the youngest child
 	children int
 	names    map[string]*core
 	watchers list.List // of func()
+	line     list.List // of *waiter: for room in the mailbox
 }
 
 func (c *core) family() *kin {

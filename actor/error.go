@@ -44,10 +44,13 @@ type refusal struct {
 	to    *core
 	limit int // of the mailbox that is full
 	err   Error
+	cause error // why nobody waits for room any more; nil if nobody did
 }
 
 func (r *refusal) Error() string {
 	switch {
+	case r.cause != nil:
+		return fmt.Sprintf("%v: %s holds %d messages (option actor.Mailbox): %v", r.err, r.to.path(), r.limit, r.cause)
 	case r.err == ErrFull:
 		return fmt.Sprintf("%v: %s holds %d messages (option actor.Mailbox)", r.err, r.to.path(), r.limit)
 	case r.to.parent == nil:
@@ -57,7 +60,12 @@ func (r *refusal) Error() string {
 	}
 }
 
-func (r *refusal) Unwrap() error { return r.err }
+func (r *refusal) Unwrap() []error {
+	if r.cause == nil {
+		return []error{r.err}
+	}
+	return []error{r.err, r.cause}
+}
 
 // AskError tells why an ask ended without an answer. An answer that is an error (see [Reply.Fail]) comes as it is.
 type AskError struct {

@@ -157,6 +157,9 @@ func (c *Cell[M]) fetch() fetched {
 	switch {
 	case k != nil:
 		c.waiting -= k.told
+		if c.crowded {
+			c.callLine()
+		}
 		c.mu.Unlock()
 		c.hand = k
 		if c.owner != nil {

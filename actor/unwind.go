@@ -7,7 +7,7 @@ func (c *Cell[M]) leave(reason StopReason) {
 	c.phase = unwinding
 	c.reason = reason
 	if !again {
-		c.closed = true
+		c.closeLocked()
 		c.ending.CompareAndSwap(uint32(Running), uint32(reason))
 	}
 	scope := c.ctx.overLocked()
