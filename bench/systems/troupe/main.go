@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/bench/driver"
 	"github.com/troupe-go/troupe/bench/work"
+	"github.com/troupe-go/troupe/transport"
 )
 
 func main() {
@@ -63,12 +64,12 @@ func counting(sums chan<- int) actor.Start[add] {
 	}
 }
 
-// patiently tells m, as a channel's sender does: while the mailbox is full the
-// sender lets others run.
+// patiently tells m and waits for room, as a channel's sender does. Doors that
+// cannot wait are tried again.
 func patiently[M any](ctx context.Context, ref actor.Ref[M], m M) error {
 	for {
-		err := ref.Tell(ctx, m)
-		if err == nil || !errors.Is(err, actor.ErrFull) {
+		err := ref.TellWait(ctx, m)
+		if err == nil || !errors.Is(err, actor.ErrFull) && !errors.Is(err, transport.ErrFull) {
 			return err
 		}
 		runtime.Gosched()

@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"time"
 
 	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/bench/driver"
 	"github.com/troupe-go/troupe/bench/work"
-	"github.com/troupe-go/troupe/transport"
 	"github.com/troupe-go/troupe/wire"
 )
 
@@ -100,15 +97,7 @@ func remoteTell(r *driver.Run, senders int) error {
 	}
 	ctx := context.Background()
 	body := make([]byte, work.Body)
-	send := func() error {
-		for {
-			err := ref.Tell(ctx, hit{Body: body})
-			if err == nil || !errors.Is(err, transport.ErrFull) {
-				return err
-			}
-			runtime.Gosched()
-		}
-	}
+	send := func() error { return patiently(ctx, ref, hit{Body: body}) }
 	return r.Send(senders, send, func() (int, error) {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
