@@ -156,8 +156,11 @@ func TestTellWaitOfBehaviors(t *testing.T) {
 			var a, b actor.Ref[any]
 			a = actortest.Spawn(t, sys, fmt.Sprint("a", i), pusher(&b), actor.Mailbox(1))
 			b = actortest.Spawn(t, sys, fmt.Sprint("b", i), pusher(&a), actor.Mailbox(1))
-			actortest.Tell[any](t, a, "push")
-			actortest.Tell[any](t, b, "push")
+			for _, ref := range []actor.Ref[any]{a, b} { // the first may have filled the other's mailbox
+				if err := ref.TellWait(t.Context(), "push"); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 		synctest.Wait()
 		other := actortest.Spawn(t, sys, "other", forward(p))
