@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/sbr"
@@ -60,7 +61,11 @@ type Config struct {
 	Lanes int
 	// Log takes what the node has to say. Default [slog.Default].
 	Log *slog.Logger
-	// Roundtrip is a switch for tests: messages between actors of one node are
+	// DeadLetter is called with each message that no actor or entity of this node
+	// handled; it must not block. They are counted in any case: see
+	// [Node.System] and the regions of package shard.
+	DeadLetter func(actor.DeadLetter)
+	// Roundtrip is a switch for tests: messages to entities of the own node are
 	// encoded and decoded too, so that one that could not travel fails there.
 	Roundtrip bool
 }
@@ -131,6 +136,9 @@ func (c Config) resolve() (settings, error) {
 	}
 	if c.MinMembers < 0 {
 		problem("MinMembers is %d: use 1 or more", c.MinMembers)
+	}
+	if _, lease := c.Downing.Strategy.(sbr.LeaseMajority); lease {
+		problem("Downing.Strategy %s needs a lease store, and a node has none: use sbr.KeepMajority or sbr.StaticQuorum", c.Downing.Strategy.Name())
 	}
 	if c.Lanes < 1 || c.Lanes > maxLanes {
 		problem("Lanes is %d: use 1 to %d", c.Lanes, maxLanes)

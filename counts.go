@@ -10,6 +10,7 @@ const (
 	dropNoPort         Drop = "port not open"
 	dropBadReply       Drop = "reply not understood"
 	dropLateReply      Drop = "late reply"
+	dropReply          Drop = "reply not sent"
 	dropBadMembership  Drop = "membership message not understood"
 	dropMembershipBusy Drop = "membership inbox full"
 	dropBadEnvelope    Drop = "envelope not understood"
@@ -18,7 +19,7 @@ const (
 )
 
 var drops = [...]Drop{
-	dropShortFrame, dropNoPort, dropBadReply, dropLateReply, dropBadMembership, dropMembershipBusy,
+	dropShortFrame, dropNoPort, dropBadReply, dropLateReply, dropReply, dropBadMembership, dropMembershipBusy,
 	dropBadEnvelope, dropNobody, dropRefused,
 }
 

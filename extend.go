@@ -2,7 +2,10 @@ package troupe
 
 import (
 	"context"
+	"fmt"
 	"sync"
+
+	"github.com/troupe-go/troupe/actor"
 )
 
 // components are the values that other packages keep with a node.
@@ -29,11 +32,15 @@ func (n *Node) Component(key any, first func() any) any {
 	return v
 }
 
+// ErrEnding refuses what comes too late: the node is about to end.
+const ErrEnding = actor.Error("troupe: the node is ending")
+
 // tasks are what components want done before the node ends.
 type tasks struct {
-	mu    sync.Mutex
-	leave []leaveTask
-	end   []endTask
+	mu              sync.Mutex
+	leave           []leaveTask
+	end             []endTask
+	leaving, ending bool // the lists have been taken
 }
 
 type leaveTask struct {
@@ -46,21 +53,50 @@ type endTask struct {
 	run  func()
 }
 
+// takeLeave gives the leave tasks; none can be added from now on.
+func (t *tasks) takeLeave() []leaveTask {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.leaving = true
+	return t.leave
+}
+
+// takeEnd gives the end tasks; none can be added from now on.
+func (t *tasks) takeEnd() []endTask {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ending, t.leaving = true, true
+	return t.end
+}
+
 // OnLeave registers a task that hands over what the component has on this node
-// when the node leaves. Tasks run side by side as soon as the node is Leaving;
-// the node confirms its exit when all have returned, or when their context, which
-// bounds them together, has ended.
-func (n *Node) OnLeave(name string, run func(context.Context) error) {
+// when the node leaves. Tasks run side by side as soon as the node is Leaving. When all have
+// returned nil the node confirms its exit. When one fails, or their context, which bounds them
+// together, has ended, the node does not confirm but downs itself, so that nobody takes over too early
+// what may still be running here.
+//
+// It fails with [ErrEnding] when the node is already leaving.
+func (n *Node) OnLeave(name string, run func(context.Context) error) error {
 	n.tasks.mu.Lock()
 	defer n.tasks.mu.Unlock()
+	if n.tasks.leaving {
+		return fmt.Errorf("join %s to %s: %w", name, n.id.Address, ErrEnding)
+	}
 	n.tasks.leave = append(n.tasks.leave, leaveTask{name, run})
+	return nil
 }
 
 // OnEnd registers what runs first whenever the node ends, by whatever way:
 // there a component stops what it still has, before actors stop and links
 // close. The tasks run in the order of registration and must not block.
-func (n *Node) OnEnd(name string, run func()) {
+//
+// It fails with [ErrEnding] when the node is already ending.
+func (n *Node) OnEnd(name string, run func()) error {
 	n.tasks.mu.Lock()
 	defer n.tasks.mu.Unlock()
+	if n.tasks.ending {
+		return fmt.Errorf("join %s to %s: %w", name, n.id.Address, ErrEnding)
+	}
 	n.tasks.end = append(n.tasks.end, endTask{name, run})
+	return nil
 }

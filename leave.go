@@ -13,7 +13,7 @@ import (
 
 const (
 	// handOverWithin bounds what components may take to hand over, together.
-	handOverWithin = 20 * time.Second
+	handOverWithin = 20 * time.Second // see Node.OnLeave
 	// stopWithin bounds how long actors may take to stop when the node ends.
 	stopWithin = 5 * time.Second
 	// flushWithin bounds the writing of what is queued when the links close.
@@ -22,8 +22,9 @@ const (
 
 // Leave makes the node leave gracefully: components hand over what they have
 // here, the cluster removes the node, actors stop and links close. It returns
-// when all is quiet. When ctx ends first the node ends at once, as by [Node.Kill],
-// and the error is ctx's.
+// when all is quiet. When a component could not hand over within 20 seconds the node
+// downs itself instead, and the error says what was left. When ctx ends first the
+// node ends at once, as by [Node.Kill], and the error is ctx's.
 func (n *Node) Leave(ctx context.Context) error {
 	if err := n.tell(ctx, gossip.Leave{Address: n.id.Address}); err != nil {
 		return fmt.Errorf("leave: %w", err)
@@ -76,6 +77,7 @@ type handOver struct {
 	once   sync.Once
 	cancel context.CancelFunc
 	done   chan struct{} // nil until started
+	err    error         // what was not handed over; readable once done is closed
 }
 
 func (h *handOver) start(n *Node) {
@@ -86,30 +88,34 @@ func (h *handOver) start(n *Node) {
 		go func() {
 			defer close(h.done)
 			defer h.cancel()
-			n.runLeaveTasks(ctx)
-			_ = n.tell(context.Background(), gossip.ExitDone{}) // the tasks' time may be over
+			var then gossip.Input = gossip.ExitDone{}
+			if h.err = n.runLeaveTasks(ctx); h.err != nil {
+				then = gossip.Down{Address: n.id.Address} // peers must not take over before their margin
+			}
+			_ = n.tell(context.Background(), then) // the tasks' time may be over
 		}()
 	})
 }
 
-func (n *Node) runLeaveTasks(ctx context.Context) {
-	n.tasks.mu.Lock()
-	leave := n.tasks.leave
-	n.tasks.mu.Unlock()
+func (n *Node) runLeaveTasks(ctx context.Context) error {
+	leave := n.tasks.takeLeave()
+	problems := make([]error, len(leave))
 	var all sync.WaitGroup
-	for _, t := range leave {
+	for i, t := range leave {
 		all.Go(func() {
 			began := time.Now()
 			err := t.run(ctx)
 			log := n.log.With(slog.String("component", t.name), slog.Duration("took", time.Since(began)))
 			if err != nil {
 				log.Warn("not all was handed over", slog.Any("error", err))
+				problems[i] = fmt.Errorf("hand over %s: %w", t.name, err)
 				return
 			}
 			log.Info("handed over")
 		})
 	}
 	all.Wait()
+	return errors.Join(problems...)
 }
 
 // end makes everything quiet, entities first, links last. It is the last act
@@ -120,15 +126,13 @@ func (n *Node) end(why error) {
 	if why != nil {
 		n.log.Error("this node ends", slog.Any("error", why))
 	}
-	n.tasks.mu.Lock()
-	tasks := n.tasks.end
-	n.tasks.mu.Unlock()
-	for _, t := range tasks {
+	for _, t := range n.tasks.takeEnd() {
 		t.run()
 	}
 	if n.leave.done != nil {
 		n.leave.cancel()
 		<-n.leave.done
+		n.err = errors.Join(n.err, n.leave.err)
 	}
 	n.replies.reject(func(ID) bool { return true }, errEnded)
 	if err := within(stopWithin, n.system.Stop); err != nil {

@@ -77,6 +77,7 @@ type Node struct {
 	system     *actor.System
 	ports      ports
 	replies    replies
+	removed    removed
 	served     served
 	replyPort  *Port
 	servedPort *Port
@@ -127,7 +128,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	n.id = n.endpoint.Self()
 	n.view.Store(&View{Self: n.id, DataCenter: s.DataCenter})
 	n.log = s.Log.With(slog.String("node", n.id.Address.String()))
-	n.system = actor.NewSystem(actor.Config{Name: n.id.Address.String(), Log: n.log})
+	n.system = actor.NewSystem(actor.Config{Name: n.id.Address.String(), Log: n.log, DeadLetter: s.DeadLetter})
 	n.loopback = newLoopback(n)
 	if err := n.openOwnPorts(); err != nil {
 		return nil, errors.Join(err, n.endpoint.Close(ctx))
@@ -191,13 +192,14 @@ func (n *Node) Log() *slog.Logger { return n.log }
 // Roundtrip tells whether local messages are to be encoded and decoded too.
 func (n *Node) Roundtrip() bool { return n.cfg.Roundtrip }
 
-// DowningMargin is how long after the removal of a downed member what it
-// hosted may not start elsewhere, so that it has had time to stop it.
-func (n *Node) DowningMargin() time.Duration {
+// DowningMargin is how long after the removal of a downed member from a cluster
+// of so many what it hosted may not start elsewhere, so that it has had time to
+// stop it.
+func (n *Node) DowningMargin(members int) time.Duration {
 	if d := n.cfg.Downing.StableAfter; d != 0 {
 		return max(d, 0)
 	}
-	return sbr.StableAfter(len(n.View().Members))
+	return sbr.StableAfter(members)
 }
 
 // View is the membership as this node sees it now. It is never nil; before the

@@ -158,7 +158,9 @@ func TestMinorityDownsItself(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(5)
 		var order []string
-		nodes[4].OnEnd("entities", func() { order = append(order, "entities") })
+		if err := nodes[4].OnEnd("entities", func() { order = append(order, "entities") }); err != nil {
+			t.Fatal(err)
+		}
 		for _, a := range nodes[:3] {
 			for _, b := range nodes[3:] {
 				w.net.Cut(a.ID().Address, b.ID().Address)
@@ -369,21 +371,77 @@ func TestPortsBelongTogetherByName(t *testing.T) {
 	})
 }
 
-func TestOnLeaveRunsWhileLeavingAndBoundsTheLeave(t *testing.T) {
+func TestOnLeaveRunsWhileLeaving(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		nodes := w.startAll(2)
 		var status troupe.Status
-		nodes[1].OnLeave("slow", func(ctx context.Context) error {
+		err := nodes[1].OnLeave("slow", func(context.Context) error {
 			m, _ := nodes[1].View().SelfMember()
 			status = m.Status
-			<-ctx.Done()
-			return ctx.Err()
+			time.Sleep(15 * time.Second)
+			return nil
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := nodes[1].Leave(t.Context()); err != nil {
 			t.Fatalf("leave: %v", err)
 		}
 		if status != troupe.Leaving {
 			t.Errorf("the task ran while the node was %s, want Leaving", status)
+		}
+		if err := nodes[1].OnLeave("late", func(context.Context) error { return nil }); !errors.Is(err, troupe.ErrEnding) {
+			t.Errorf("OnLeave after the leave: %v, want ErrEnding", err)
+		}
+		if err := nodes[1].OnEnd("late", func() {}); !errors.Is(err, troupe.ErrEnding) {
+			t.Errorf("OnEnd after the end: %v, want ErrEnding", err)
+		}
+	})
+}
+
+// A node that could not hand over in time is downed, not taken for one that
+// has left: what still runs on it must not start elsewhere before the margin.
+func TestLeaveThatCannotHandOverIsBoundedAndDowned(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		nodes := w.startAll(3)
+		var previous troupe.Status
+		stop := nodes[0].Events(func(e troupe.Event) {
+			if e, ok := e.(gossip.MemberRemoved); ok && e.Member.ID == nodes[2].ID() {
+				previous = e.Previous
+			}
+		})
+		defer stop()
+		if err := nodes[2].OnLeave("stuck", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		err := nodes[2].Leave(t.Context())
+		if !errors.Is(err, troupe.ErrDowned) || !strings.Contains(err.Error(), "stuck") {
+			t.Errorf("leave: %v, want ErrDowned and the name of what was not handed over", err)
+		}
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("the leave took %s, want less than 30 s", took)
+		}
+		w.sees(time.Minute, nodes[:2], nodes[:2])
+		if previous != troupe.Down {
+			t.Errorf("it was %s when it was removed, want Down", previous)
+		}
+	})
+}
+
+// Asks that are sent to a node after its removal end at once too.
+func TestAskOfARemovedNodeEnds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		nodes := w.startAll(3)
+		gone := nodes[2].ID()
+		nodes[2].Kill()
+		w.sees(time.Minute, nodes[:2], nodes[:2])
+		_, err := actor.Ask(t.Context(), troupe.Remote(nodes[0], gone, "greeter", greetings), greet{Name: "Ann"})
+		if err == nil {
+			t.Fatal("answered")
+		}
+		if !errors.Is(err, troupe.ErrPeerRemoved) && !errors.Is(err, transport.ErrQuarantined) {
+			t.Errorf("the ask ended with %v, want ErrPeerRemoved or ErrQuarantined", err)
 		}
 	})
 }

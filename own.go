@@ -75,12 +75,13 @@ func (n *Node) publish(v *View) {
 		_, is := v.Member(id)
 		return was && !is
 	}
-	n.replies.reject(gone, ErrPeerRemoved)
 	for _, m := range old.Members {
 		if m.ID != n.id && gone(m.ID) {
+			n.removed.add(m.ID)
 			n.endpoint.Disconnect(m.ID)
 		}
 	}
+	n.replies.reject(gone, ErrPeerRemoved)
 	if self, ok := v.SelfMember(); ok && self.Status == member.Leaving {
 		n.leave.start(n)
 	}

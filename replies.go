@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/actor"
-	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/transport"
 	"github.com/troupe-go/troupe/wire"
 )
@@ -18,9 +18,14 @@ const ErrPeerRemoved = actor.Error("troupe: the node asked was removed from the 
 // errEnded ends the asks that wait when their own node ends.
 const errEnded = actor.Error("troupe: this node has ended")
 
+// errReplyLost is told to an asker whose answer could not be sent.
+const errReplyLost = actor.Error("troupe: the answer could not be sent")
+
 // replies holds the asks of this node that wait for an answer from another
-// one, by correlation id. It is split so that askers rarely meet on a lock.
+// one, by correlation id. Ids go round the parts, so that askers rarely meet on
+// a lock.
 type replies struct {
+	next  atomic.Uint64
 	parts [replyParts]replyPart
 }
 
@@ -28,7 +33,6 @@ const replyParts = 64 // a power of two
 
 type replyPart struct {
 	mu      sync.Mutex
-	next    uint64
 	waiting map[uint64]waiting
 }
 
@@ -37,19 +41,16 @@ type waiting struct {
 	pending wire.Pending
 }
 
-// add keeps pending until it ends, is taken, or its peer is dropped. The part
-// is chosen by the caller's hint: the low bits of an id name its part.
+func (r *replies) part(id uint64) *replyPart { return &r.parts[id%replyParts] }
+
+// add keeps pending until it ends, is taken, or is rejected.
 func (r *replies) add(to ID, pending wire.Pending) uint64 {
-	part := uint64(to.UID) ^ uint64(to.Port)
-	part ^= part >> 32
-	i := part % replyParts
-	p := &r.parts[i]
+	id := r.next.Add(1)
+	p := r.part(id)
 	p.mu.Lock()
 	if p.waiting == nil {
 		p.waiting = map[uint64]waiting{}
 	}
-	p.next++
-	id := p.next*replyParts + i
 	p.waiting[id] = waiting{to, pending}
 	p.mu.Unlock()
 	pending.OnEnd(func() { r.take(id) })
@@ -57,12 +58,22 @@ func (r *replies) add(to ID, pending wire.Pending) uint64 {
 }
 
 func (r *replies) take(id uint64) (waiting, bool) {
-	p := &r.parts[id%replyParts]
+	p := r.part(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w, ok := p.waiting[id]
 	delete(p.waiting, id)
 	return w, ok
+}
+
+// redirect notes that another node has the request now.
+func (r *replies) redirect(id uint64, to ID) {
+	p := r.part(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w, ok := p.waiting[id]; ok {
+		p.waiting[id] = waiting{to, w.pending}
+	}
 }
 
 // reject ends all that wait for one of the nodes that gone names.
@@ -84,13 +95,37 @@ func (r *replies) reject(gone func(ID) bool, err error) {
 	}
 }
 
-// Expect keeps a pending ask until it ends, is answered by the node it was sent
-// to, or that node is removed ([ErrPeerRemoved]). The id goes into the request.
+// Expect keeps a pending ask until it ends, is answered, or the node it was sent
+// to is removed ([ErrPeerRemoved]). The id goes into the request.
 func (n *Node) Expect(to ID, pending wire.Pending) (correlation uint64) {
-	return n.replies.add(to, pending)
+	id := n.replies.add(to, pending)
+	// What ended before the ask was in the table did not end it.
+	switch {
+	case n.isEnding():
+		n.rejectOne(id, errEnded)
+	case n.removed.has(to):
+		n.rejectOne(id, ErrPeerRemoved)
+	}
+	return id
+}
+
+func (n *Node) rejectOne(id uint64, err error) {
+	if w, ok := n.replies.take(id); ok {
+		w.pending.Reject(fmt.Errorf("ask at %s: %w", w.to, err))
+	}
+}
+
+// Redirect tells that the request with that id was sent to another node than
+// [Node.Expect] was told: the removal of the former one does not end it any more.
+func (n *Node) Redirect(correlation uint64, to ID) {
+	n.replies.redirect(correlation, to)
+	if n.removed.has(to) {
+		n.rejectOne(correlation, ErrPeerRemoved)
+	}
 }
 
 // Replier answers the request that carried the correlation id, at its asker.
+// It has a method Origin that gives both again, for who passes the request on.
 func (n *Node) Replier(asker ID, correlation uint64) wire.Replier {
 	return replier{n, asker, correlation}
 }
@@ -101,15 +136,31 @@ type replier struct {
 	correlation uint64
 }
 
+// Origin is who asked, and under which correlation id.
+func (r replier) Origin() (asker ID, correlation uint64) { return r.asker, r.correlation }
+
 // Replies are sent as: kind, correlation id, payload.
 const (
 	replyValue byte = iota + 1
 	replyError
 )
 
-func (r replier) Reply(payload []byte) error { return r.send(replyValue, payload) }
+// Reply sends the answer. An answer that the link does not take is no failure of
+// who gave it: the asker is told if it can be, and the drop is counted.
+func (r replier) Reply(payload []byte) error {
+	if err := r.send(replyValue, payload); err != nil {
+		r.node.counts.add(dropReply)
+		return r.Fail(fmt.Errorf("%w: %w", errReplyLost, err))
+	}
+	return nil
+}
 
-func (r replier) Fail(err error) error { return r.send(replyError, wire.AppendError(nil, err)) }
+func (r replier) Fail(err error) error {
+	if err := r.send(replyError, wire.AppendError(nil, err)); err != nil {
+		r.node.counts.add(dropReply)
+	}
+	return nil
+}
 
 func (r replier) send(kind byte, payload []byte) error {
 	b := frames.Get().(*[]byte)
@@ -123,7 +174,7 @@ func (r replier) send(kind byte, payload []byte) error {
 // replyReceiver is the handler of the reply port.
 type replyReceiver struct{ node *Node }
 
-func (h replyReceiver) Receive(from member.ID, _ transport.Lane, payload []byte) {
+func (h replyReceiver) Receive(_ ID, _ transport.Lane, payload []byte) {
 	if len(payload) < 9 {
 		h.node.counts.add(dropBadReply)
 		return
@@ -131,11 +182,6 @@ func (h replyReceiver) Receive(from member.ID, _ transport.Lane, payload []byte)
 	w, ok := h.node.replies.take(binary.BigEndian.Uint64(payload[1:]))
 	if !ok {
 		h.node.counts.add(dropLateReply)
-		return
-	}
-	if w.to != from {
-		h.node.counts.add(dropBadReply)
-		w.pending.Reject(fmt.Errorf("ask at %s: answered by %s: %w", w.to, from, ErrPeerRemoved))
 		return
 	}
 	switch body := payload[9:]; payload[0] {

@@ -69,3 +69,12 @@ func (n *Node) onOwner(f func()) {
 	case <-n.ending:
 	}
 }
+
+func (n *Node) isEnding() bool {
+	select {
+	case <-n.ending:
+		return true
+	default:
+		return false
+	}
+}
