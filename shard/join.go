@@ -48,13 +48,13 @@ type node interface {
 	Log() *slog.Logger
 	Roundtrip() bool
 	Done() <-chan struct{}
-	DowningMargin() time.Duration
+	DowningMargin(members int) time.Duration
 	Subscribe(func(*troupe.View)) (unsubscribe func())
 	Open(name string, h troupe.PortHandler) (port, error)
 	Expect(to troupe.ID, p wire.Pending) (correlation uint64)
 	Replier(asker troupe.ID, correlation uint64) wire.Replier
-	OnLeave(name string, f func(context.Context) error)
-	OnEnd(name string, f func())
+	OnLeave(name string, f func(context.Context) error) error
+	OnEnd(name string, f func()) error
 	Component(key any, create func() any) any
 }
 
@@ -90,8 +90,16 @@ func join[M any](n node, t Type[M]) (*Entities[M], error) {
 	r.port, r.control.port = p, p
 	close(r.ready)
 	go r.control.run(n.Done()) // end waits for it
-	n.OnLeave("shards of "+t.Name, r.control.leave)
-	n.OnEnd("shards of "+t.Name, r.end)
+	if err := n.OnEnd("shards of "+t.Name, r.end); err != nil {
+		all.remove(r)
+		r.end()
+		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
+	}
+	if err := n.OnLeave("shards of "+t.Name, r.control.leave); err != nil {
+		all.remove(r)
+		r.end()
+		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
+	}
 	n.Subscribe(r.control.views.set) // for as long as the node lives
 	return &Entities[M]{r}, nil
 }
@@ -135,7 +143,7 @@ func settingsOf[M any](n node, t Type[M]) settings {
 		coordinator: coordinator.Settings{
 			Role: t.Role, Agree: agree, Strategy: t.Strategy, Retry: t.Retry,
 			HandOffTimeout: t.HandOffTimeout, ShardStartTimeout: t.ShardStartTimeout,
-			RebalanceEvery: t.RebalanceEvery, Margin: n.DowningMargin(),
+			RebalanceEvery: t.RebalanceEvery, Margin: n.DowningMargin(1),
 		},
 	}
 }

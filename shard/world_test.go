@@ -129,12 +129,12 @@ type laneKey struct {
 	lane transport.Lane
 }
 
-func (n *fakeNode) ID() troupe.ID                { return n.id }
-func (n *fakeNode) Log() *slog.Logger            { return n.w.log }
-func (n *fakeNode) Roundtrip() bool              { return n.roundtrip }
-func (n *fakeNode) DowningMargin() time.Duration { return time.Second }
-func (n *fakeNode) Home() actor.Home             { return n.system.Home() }
-func (n *fakeNode) Done() <-chan struct{}        { return n.done }
+func (n *fakeNode) ID() troupe.ID                   { return n.id }
+func (n *fakeNode) Log() *slog.Logger               { return n.w.log }
+func (n *fakeNode) Roundtrip() bool                 { return n.roundtrip }
+func (n *fakeNode) DowningMargin(int) time.Duration { return time.Second }
+func (n *fakeNode) Home() actor.Home                { return n.system.Home() }
+func (n *fakeNode) Done() <-chan struct{}           { return n.done }
 
 func (n *fakeNode) Subscribe(f func(*troupe.View)) func() {
 	n.w.mu.Lock()
@@ -153,8 +153,15 @@ func (n *fakeNode) Component(key any, create func() any) any {
 	return n.components[key]
 }
 
-func (n *fakeNode) OnLeave(_ string, f func(context.Context) error) { n.onLeave = append(n.onLeave, f) }
-func (n *fakeNode) OnEnd(_ string, f func())                        { n.onEnd = append(n.onEnd, f) }
+func (n *fakeNode) OnLeave(_ string, f func(context.Context) error) error {
+	n.onLeave = append(n.onLeave, f)
+	return nil
+}
+
+func (n *fakeNode) OnEnd(_ string, f func()) error {
+	n.onEnd = append(n.onEnd, f)
+	return nil
+}
 
 func (n *fakeNode) Open(name string, h troupe.PortHandler) (port, error) {
 	n.mu.Lock()
