@@ -206,6 +206,10 @@ func (n *Node) DowningMargin(members int) time.Duration {
 // node has joined it has no members.
 func (n *Node) View() *View { return n.view.Load() }
 
+// Links reads the counters and the state of this node's links: what was sent,
+// received, refused, and dropped for which reason.
+func (n *Node) Links() transport.Stats { return n.endpoint.Stats() }
+
 // Suspicion is the phi accrual failure detector's level for a member that this
 // node watches: about the number of nines of the certainty that it has failed. The member is
 // held for unreachable at 8. It is 0 for a member that this node does not watch.
