@@ -6,19 +6,29 @@ MODULES  = $$($(GO) list -m -f '{{.Dir}}')
 PACKAGES = $$($(GO) list -m -f '{{.Dir}}/...')
 FUZZ     ?= 30s
 SEEDS    ?= 2000
+BASE     ?= bin/bench-base.txt
+HOT      ?= . ./actor ./shard ./transport ./wire
 
 LINT_VERSION = v2.15.0
 LINT         = bin/golangci-lint-$(LINT_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help bench cover fmt fuzz lint race run sim test tools vet
+.PHONY: help bench bench-compare bench-quick cover fmt fuzz lint race run sim test tools vet
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-bench: ## measure all benchmarks; compare two runs with bin/benchstat
+bench: ## measure beside plain Go and peers; writes docs/performance.md
 	@mkdir -p bin
-	$(GO) test -run '^$$' -bench . -benchmem -count 6 $(PACKAGES) | tee bin/bench.txt
+	$(GO) run ./bench -page docs/performance.md -json bin/bench.json
+
+bench-quick: ## the same in one round; writes nothing
+	$(GO) run ./bench -rounds 1
+
+bench-compare: bin/staticcheck ## benchmarks of the hot paths against a base, which SAVE=1 saves
+	@[ -n "$(SAVE)" ] || [ -f $(BASE) ] || { echo "no base in $(BASE) yet: make bench-compare SAVE=1" >&2; exit 1; }
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime 0.3s -count 6 $(HOT) >bin/bench-new.txt
+	@if [ -n "$(SAVE)" ]; then mv bin/bench-new.txt $(BASE); else bin/benchstat $(BASE) bin/bench-new.txt; fi
 
 cover: ## test coverage by function, the sum last
 	@mkdir -p bin
