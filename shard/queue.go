@@ -26,6 +26,9 @@ func (q *queue[M]) pop() parcel[M] {
 	return p
 }
 
+// first is the parcel that pop would take; it is valid until then.
+func (q *queue[M]) first() *parcel[M] { return &q.items[q.head] }
+
 // all yields the first parcel again and again until the queue is empty: the loop
 // pops it, or breaks off and leaves the rest in line.
 func (q *queue[M]) all() iter.Seq[*parcel[M]] {

@@ -232,24 +232,22 @@ func (s *slot[M]) flush(now time.Time) {
 
 // pass empties q into the route, unless the lane is full before.
 func (s *slot[M]) pass(rt *route[M], q *queue[M], now time.Time) bool {
-	for p := range q.all() {
-		if p.expired(now) {
-			q.pop()
+	for q.len() > 0 {
+		if q.first().expired(now) {
 			s.r.room.give()
-			s.r.drop(*p, DropExpired, context.DeadlineExceeded)
+			s.r.drop(q.pop(), DropExpired, context.DeadlineExceeded)
 			continue
 		}
 		if rt.here != nil {
 			rt.here.resume(q.pop())
 			continue
 		}
-		err := s.send(rt, p)
+		err := s.send(rt, q.first())
 		if retryable(err) {
 			return false
 		}
-		first := q.pop()
 		s.r.room.give()
-		s.r.dropUnsent(first, err)
+		s.r.dropUnsent(q.pop(), err)
 	}
 	return true
 }
