@@ -46,9 +46,13 @@ func TestKnownIdsAreBounded(t *testing.T) {
 			t.Fatalf("add(%d) = false for a new id", i)
 		}
 	}
-	for id, want := range map[string]bool{"1": false, fmt.Sprint(maxKnown): false, "0": true} {
-		if got := r.add(id); got != want {
-			t.Errorf("add(%s) = %v, want %v", id, got, want)
+	// Asked in this order: the last one is forgotten, so adding it forgets another.
+	for _, tt := range []struct {
+		id   int
+		want bool
+	}{{1, false}, {maxKnown, false}, {0, true}} {
+		if got := r.add(fmt.Sprint(tt.id)); got != tt.want {
+			t.Errorf("add(%d) = %v, want %v", tt.id, got, tt.want)
 		}
 	}
 	if len(r.set) != maxKnown || len(r.order) != maxKnown {
