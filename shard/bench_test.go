@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,12 +16,13 @@ import (
 	"github.com/troupe-go/troupe/transport"
 )
 
-// counted is an actor that counts and tells when it has heard n messages.
+// counted is an actor that counts and tells each time it has heard n messages.
 func counted(n int64, done chan<- struct{}) actor.Start[msg] {
 	return func(*actor.Ctx[msg]) (actor.Behavior[msg], error) {
 		var heard int64
 		return func(*actor.Ctx[msg], msg) error {
 			if heard++; heard == n {
+				heard = 0
 				done <- struct{}{}
 			}
 			return nil
@@ -67,6 +69,41 @@ func BenchmarkTellLocalEntity(b *testing.B) {
 	b.ResetTimer()
 	patient(r.ref("#engineering"), b.N)
 	<-done
+}
+
+// Both in turns, so that what else the machine does falls on both alike; the
+// ratio is that of the medians.
+func BenchmarkTellEntityOverPlain(b *testing.B) {
+	const turn = 100_000
+	done := make(chan struct{}, 1)
+	r, stop := benchShell(b, counted(turn, done))
+	defer stop()
+	s, err := r.slotOf("#engineering")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.setHost(region.Host{Shard: s.shard, Epoch: protocol.Epoch{Term: 1, N: 1}}, time.Now())
+	plain, err := actor.Spawn(r.node, "plain", counted(turn, done))
+	if err != nil {
+		b.Fatal(err)
+	}
+	measure := func(ref actor.Ref[msg]) float64 {
+		begin := time.Now()
+		patient(ref, turn)
+		<-done
+		return float64(time.Since(begin)) / turn
+	}
+	var plains, entities []float64
+	for b.Loop() {
+		plains = append(plains, measure(plain))
+		entities = append(entities, measure(r.ref("#engineering")))
+	}
+	slices.Sort(plains)
+	slices.Sort(entities)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(plains[len(plains)/2], "plain-ns")
+	b.ReportMetric(entities[len(entities)/2], "entity-ns")
+	b.ReportMetric(entities[len(entities)/2]/plains[len(plains)/2], "ratio")
 }
 
 func BenchmarkTellLocalEntities(b *testing.B) {

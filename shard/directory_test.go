@@ -2,7 +2,6 @@ package shard
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -11,7 +10,8 @@ import (
 // The directory agrees with a map over random additions and removals.
 func TestDirectoryIsAMap(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	tab := directory[int]{seed: maphash.MakeSeed()}
+	var tab directory[int]
+	tab.init()
 	want := map[string]*entity[int]{}
 	for step := range 50_000 {
 		id := fmt.Sprint(rnd.IntN(3000))
@@ -36,22 +36,23 @@ func TestDirectoryIsAMap(t *testing.T) {
 		tab.remove(e)
 	}
 	for i := range tab.parts {
-		if p := &tab.parts[i]; p.size != 0 || p.buckets.Load() != nil {
-			t.Errorf("part %d keeps %d entities and its memory", i, p.size)
+		if p := &tab.parts[i]; p.live != 0 || p.table.Load() != nil {
+			t.Errorf("part %d keeps %d entities and its memory", i, p.live)
 		}
 	}
 }
 
 func (d *directory[M]) size() (n int) {
 	for i := range d.parts {
-		n += d.parts[i].size
+		n += d.parts[i].live
 	}
 	return n
 }
 
 // Readers without the lock always find what stays in, whatever a writer does.
 func TestDirectoryReadersFindWhatStays(t *testing.T) {
-	tab := directory[int]{seed: maphash.MakeSeed()}
+	var tab directory[int]
+	tab.init()
 	stays := make([]*entity[int], 50)
 	for i := range stays {
 		stays[i] = &entity[int]{id: fmt.Sprint("stays-", i)}

@@ -77,12 +77,11 @@ type drain[M any] struct {
 const (
 	slowAfter   = 5 * time.Second
 	expireEvery = time.Second
-	minSweep    = 100 * time.Millisecond
 )
 
 // due is when housekeeping has something to do.
 func (r *shell[M]) due() time.Time {
-	next := r.sweepAt
+	next := r.sweep.next
 	earlier := func(t time.Time) {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
@@ -113,8 +112,8 @@ func (r *shell[M]) housekeep(now time.Time) {
 			s.expire(now)
 		}
 	}
-	if due(r.sweepAt, now) {
-		r.sweep(now)
+	if due(r.sweep.next, now) {
+		r.passivate(now)
 	}
 }
 
@@ -136,13 +135,4 @@ func (d *drain[M]) check(now time.Time) bool {
 		d.local.s.end((*actor.Cell[M]).Stop)
 	}
 	return true
-}
-
-// sweep passivates the entities that were idle for long enough. There is no timer
-// per entity, so an idle one lives up to half as long again.
-func (r *shell[M]) sweep(now time.Time) {
-	r.sweepAt = now.Add(max(r.typ.Idle/2, minSweep))
-	for s := range r.allSlots() {
-		s.passivate(now.Add(-r.typ.Idle))
-	}
 }

@@ -3,7 +3,6 @@ package shard
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -118,12 +117,13 @@ func newShell[M any](n node, t Type[M]) *shell[M] {
 	r.control.role = t.Role
 	r.control.hosts.Store(t.Role == "") // until the node is a member, whose roles are known
 	r.complain.log = r.log
-	r.active.seed = maphash.MakeSeed()
+	r.active.init()
+	r.limit = newLimiter(t)
 	r.roundtrip = n.Roundtrip()
 	now := time.Now()
 	r.expireAt = now.Add(expireEvery)
 	if t.Idle > 0 {
-		r.sweepAt = now.Add(max(t.Idle/2, minSweep))
+		r.sweep.next = now.Add(r.sweepEvery())
 	}
 	r.options = append(r.options, t.Options...)
 	if t.Mailbox > 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	troupe "github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
@@ -130,7 +129,7 @@ func (r *shell[M]) Hosted() []ShardStat {
 	for s := range r.allSlots() {
 		s.mu.Lock()
 		if s.here != nil {
-			out = append(out, ShardStat{Shard: s.shard, Entities: s.here.size})
+			out = append(out, ShardStat{Shard: s.shard, Entities: len(s.here.entities)})
 		}
 		s.mu.Unlock()
 	}
@@ -150,28 +149,36 @@ func (r *shell[M]) Why(id string) []string {
 	return append([]string{s.describe()}, r.control.why(s.shard)...)
 }
 
-// startOf is the Start of the entities of a shard: the user's, which also marks
-// that it came to life and tells the observer.
-func (r *shell[M]) startOf(s *slot[M], started *atomic.Bool) actor.Start[M] {
-	return func(c *actor.Ctx[M]) (actor.Behavior[M], error) {
-		live := false
-		if r.typ.Observe != nil {
-			// The first cleanup runs last: the end is told after all else.
-			c.Cleanup(func() {
-				if live {
-					r.typ.Observe(Event{Kind: EntityStopped, Type: r.typ.Name, Shard: s.shard, ID: c.Name(), Node: r.self})
-				}
-			})
-		}
-		b, err := r.typ.Start(c)
-		if err != nil {
-			return nil, err
-		}
-		live = true
-		started.Store(true)
-		if r.typ.Observe != nil {
-			r.typ.Observe(Event{Kind: EntityStarted, Type: r.typ.Name, Shard: s.shard, ID: c.Name(), Node: r.self})
-		}
-		return b, nil
+// start is the Start of all entities: the user's, which also marks that the
+// entity came to life and tells the observer.
+func (r *shell[M]) start(c *actor.Ctx[M]) (actor.Behavior[M], error) {
+	e := r.active.find(c.Name()) // here before its cell, and until that has ended
+	begin := r.typ.Start
+	if r.typ.StartSized != nil {
+		begin = func(c *actor.Ctx[M]) (actor.Behavior[M], error) { return r.typ.StartSized(c, e.resize) }
 	}
+	if r.typ.Observe == nil {
+		b, err := begin(c)
+		e.started = e.started || err == nil
+		return b, err
+	}
+	event := Event{Type: r.typ.Name, Shard: e.home.s.shard, ID: c.Name(), Node: r.self}
+	tell := func(k EventKind) {
+		event.Kind = k
+		r.typ.Observe(event)
+	}
+	live := false
+	// The first cleanup runs last: the end is told after all else.
+	c.Cleanup(func() {
+		if live {
+			tell(EntityStopped)
+		}
+	})
+	b, err := begin(c)
+	if err != nil {
+		return nil, err
+	}
+	e.started, live = true, true
+	tell(EntityStarted)
+	return b, nil
 }

@@ -38,7 +38,9 @@ type shell[M any] struct {
 
 	known     known
 	active    directory[M]
-	roundtrip bool // local messages are encoded and decoded too
+	count     atomic.Int64 // of the entities
+	limit     *limiter[M]  // nil if there is none
+	roundtrip bool         // local messages are encoded and decoded too
 
 	room     room
 	frames   sync.Pool // of *[]byte
@@ -46,9 +48,10 @@ type shell[M any] struct {
 	complain complaints
 	ended    atomic.Bool
 
-	drains   []drain[M] // owned by the loop, as is sweepAt
+	// The loop's.
+	drains   []drain[M]
 	expireAt time.Time
-	sweepAt  time.Time
+	sweep    sweep
 }
 
 func (r *shell[M]) ref(id string) actor.Ref[M] { return actor.NewRef[M](r, id) }
@@ -71,16 +74,15 @@ func (r *shell[M]) Deliver(ctx context.Context, id string, m M) error {
 			return r.refuse(id, err)
 		}
 	}
-	if e := r.active.find(id); e != nil {
-		if cell := e.way(); cell != nil {
-			err := cell.Deliver(ctx, id, m)
-			if err == nil {
-				return nil
-			}
-			// It may just have closed: a passivation, a move, a crash.
-			if !errors.Is(err, actor.ErrStopped) {
-				return r.refuse(id, err)
-			}
+	if e, cell := r.active.way(id); cell != nil {
+		e.used()
+		err := cell.Deliver(ctx, id, m)
+		if err == nil {
+			return nil
+		}
+		// It may just have closed: a passivation, a move, a crash.
+		if !errors.Is(err, actor.ErrStopped) {
+			return r.refuse(id, err)
 		}
 	}
 	s, err := r.slotOf(id)

@@ -27,7 +27,7 @@ type slot[M any] struct {
 	lane   transport.Lane // all messages of a shard share one lane, so their order holds
 
 	// direct is the way for a message that has none before it. It is nil while
-	// the home is unknown or something older waits. Only the lock's holder sets it.
+	// the home is unknown or something older waits. Only the lock's holder sets it, by steer.
 	direct atomic.Pointer[route[M]]
 
 	mu     sync.Mutex
@@ -123,7 +123,7 @@ func (s *slot[M]) forward(p parcel[M]) {
 			s.r.dropUnsent(p, err)
 			return
 		}
-		s.direct.Store(nil)
+		s.steer(nil)
 		s.r.control.retry()
 	}
 	if !s.r.room.take() {
@@ -142,9 +142,21 @@ func (s *slot[M]) want() {
 	}
 }
 
+// steer opens a direct way, or closes it: nil. If it leads to entities here they
+// know it, so that their tellers need not look here.
+func (s *slot[M]) steer(rt *route[M]) {
+	if old := s.direct.Load(); old != nil && old.here != nil {
+		old.here.open.Store(false)
+	}
+	s.direct.Store(rt)
+	if rt != nil && rt.here != nil {
+		rt.here.open.Store(true)
+	}
+}
+
 // forget closes the direct way; what is told from now on waits.
 func (s *slot[M]) forget() {
-	s.direct.Store(nil)
+	s.steer(nil)
 	s.target, s.notice, s.wanted = nil, nil, false
 }
 
@@ -226,7 +238,7 @@ func (s *slot[M]) flush(now time.Time) {
 	if rt.here != nil {
 		rt.here.release(now)
 	}
-	s.direct.Store(rt)
+	s.steer(rt)
 	s.r.control.post(region.Emptied{Shard: s.shard})
 }
 

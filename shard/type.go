@@ -21,6 +21,10 @@ type Type[M any] struct {
 	// Start makes an entity's first behavior. In it, c.Name() is the entity's id
 	// and c.Self() the ref that leads to it wherever it lives later.
 	Start actor.Start[M]
+	// StartSized is what entities have in place of Start if they tell how large
+	// they are: they call size on the entity whenever that has changed by much.
+	// What they told counts against LimitBytes until they end.
+	StartSized func(c *actor.Ctx[M], size func(bytes int64)) (actor.Behavior[M], error)
 	// Protocol names the messages that entities take. Others are refused at
 	// Tell, also for an entity on the same node.
 	Protocol *wire.Protocol[M]
@@ -40,6 +44,15 @@ type Type[M any] struct {
 	// Idle is how long an entity lives without a message. Default 2 min; negative
 	// for ever.
 	Idle time.Duration
+	// Limit is how many entities of the type may be active on a node. When one
+	// more starts, Evict chooses who is passivated instead; one that is in use
+	// stays, and the limit is exceeded for that time. Default: no limit.
+	Limit int
+	// LimitBytes bounds the sum of what the entities of the type on a node tell of
+	// their size, in the same way. It needs StartSized. Default: no limit.
+	LimitBytes int64
+	// Evict chooses who has to go because of a limit. Default [LRU].
+	Evict Eviction
 	// Buffer is how many messages may wait on this node, over all shards, for a
 	// home, a start or an end. Default 100,000. Beyond it Tell gives a [FullError].
 	Buffer int
@@ -97,6 +110,8 @@ func (t Type[M]) withDefaults() (Type[M], error) {
 	return t, t.validate()
 }
 
+func (t Type[M]) limited() bool { return t.Limit > 0 || t.LimitBytes > 0 }
+
 func (t Type[M]) validate() error {
 	var problems []error
 	check := func(ok bool, format string, args ...any) {
@@ -105,10 +120,16 @@ func (t Type[M]) validate() error {
 		}
 	}
 	check(typeName.MatchString(t.Name), "Name %q: use 1 to 128 letters, digits, - _ and dots, a letter or digit first", t.Name)
-	check(t.Start != nil, "Start is nil: it makes an entity's behavior")
+	check(t.Start != nil || t.StartSized != nil, "Start is nil: it makes an entity's behavior")
+	check(t.Start == nil || t.StartSized == nil, "Start and StartSized are both set: use one")
 	check(t.Protocol != nil, "Protocol is nil: it names the messages that travel; see wire.NewProtocol")
 	check(t.Shards >= 1 && t.Shards <= maxShards, "Shards is %d: use 1 to %d", t.Shards, maxShards)
 	check(t.Buffer >= 1, "Buffer is %d: use 1 or more", t.Buffer)
+	check(t.Limit >= 0, "Limit is %d: it cannot be negative", t.Limit)
+	check(t.LimitBytes >= 0, "LimitBytes is %d: it cannot be negative", t.LimitBytes)
+	check(t.LimitBytes == 0 || t.StartSized != nil, "LimitBytes is %d, but without StartSized no entity tells its size", t.LimitBytes)
+	check(t.Evict <= S3FIFO, "Evict is %d: use LRU, LFU or S3FIFO", t.Evict)
+	check(t.Evict == LRU || t.limited(), "Evict is set without Limit or LimitBytes, so that nobody has to go")
 	check(t.Mailbox >= 0, "Mailbox is %d: it cannot be negative", t.Mailbox)
 	for _, d := range []struct {
 		name  string

@@ -1,0 +1,147 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/shard/internal/evict"
+)
+
+// An entity is one id that is active here, over its incarnations. There may be
+// millions, so it is small: what few entities need hangs on a pointer.
+type entity[M any] struct {
+	id   string
+	home *local[M]
+	cell atomic.Pointer[actor.Cell[M]] // of the incarnation
+	late atomic.Pointer[late[M]]       // nil when nothing waits for the cell
+	turn *evict.Entry[*entity[M]]      // its place among those that may have to go; nil without a limit
+
+	hash    uint32        // the directory's
+	at      int32         // place in the list of its shard
+	uses    atomic.Uint32 // messages since the limiter last looked, up to maxUses
+	started bool          // the incarnation came to life; the runner's
+	lives   bool          // an incarnation has entered and not left; the limiter's
+}
+
+// late is what an entity's messages wait in when its cell cannot take them.
+type late[M any] struct {
+	ending bool     // the cell is closed; its successor, if any, gets what waits. Otherwise its mailbox is full.
+	own    queue[M] // what the entity told itself while it stopped
+	wait   queue[M] // what others told it
+}
+
+// way gives the cell that takes a message at once, without the slot's lock, if
+// there is one: the shard is open here and nothing older waits. The cell is read
+// first: if it has a successor by then, either something waits still, or all that
+// did went before.
+func (e *entity[M]) way() *actor.Cell[M] {
+	if !e.home.open.Load() {
+		return nil
+	}
+	if cell := e.cell.Load(); e.late.Load() == nil {
+		return cell
+	}
+	return nil
+}
+
+// incarnate gives e a fresh cell.
+func (e *entity[M]) incarnate() error {
+	r := e.home.s.r
+	e.started = false
+	cell, err := actor.NewCell(r.node, actor.CellConfig[M]{
+		Name: e.id, Start: r.start, Self: r.ref(e.id), Options: r.options, Ended: e.ended,
+	})
+	if err != nil {
+		return err
+	}
+	e.cell.Store(cell)
+	r.limit.enter(e)
+	return nil
+}
+
+// shut ends the direct way into e's cell. The slot's lock is held, as for all
+// that follows.
+func (e *entity[M]) shut(ending bool) *late[M] {
+	l := e.late.Load()
+	if l == nil {
+		l = new(late[M])
+		e.late.Store(l)
+	}
+	l.ending = l.ending || ending
+	return l
+}
+
+// ended is called when an incarnation is over, with the messages that it has not
+// handled. They are the next incarnation's, here or at the shard's next home,
+// behind what the entity told itself while it stopped and before what came later.
+// A message whose handling failed is not among them, so that it cannot fail
+// for ever; and when even the start failed, what waited is given up.
+func (e *entity[M]) ended(left []M, reason actor.StopReason, err error) {
+	h := e.home
+	s := h.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.r.limit.leave(e)
+	l := e.shut(true)
+	var q queue[M]
+	q.push(l.own.take()...)
+	for _, m := range left {
+		q.push(parcel[M]{id: e.id, m: m})
+	}
+	s.r.room.force(len(left))
+	q.push(l.wait.take()...)
+	switch {
+	case s.r.ended.Load():
+		h.remove(e)
+		s.r.dropAll(&q, DropEnded, ErrEnded)
+	case h.ending:
+		h.remove(e)
+		s.carry.push(q.take()...)
+		h.finish()
+	case reason == actor.Failed && !e.started:
+		h.remove(e)
+		s.r.dropAll(&q, DropStart, fmt.Errorf("start entity %s: %w", s.r.Describe(e.id), err))
+	case q.len() == 0:
+		h.remove(e)
+	default:
+		h.succeed(e, q)
+	}
+}
+
+// succeed starts the next incarnation of e with what waits for it.
+func (h *local[M]) succeed(e *entity[M], q queue[M]) {
+	if err := e.incarnate(); err != nil {
+		h.remove(e)
+		h.s.r.dropAll(&q, DropStart, err)
+		return
+	}
+	e.late.Store(new(late[M]))
+	h.catchUp(e, q)
+}
+
+// catchUp delivers what waited for e, in order, and opens the direct way behind
+// it. What the cell does not take goes on waiting.
+func (h *local[M]) catchUp(e *entity[M], q queue[M]) {
+	for p := range q.all() {
+		if err := e.cell.Load().Deliver(context.Background(), e.id, p.m); err != nil {
+			h.delay(e, err).wait = q
+			return
+		}
+		q.pop()
+		h.s.r.room.give()
+	}
+	e.late.Store(nil)
+}
+
+// delay has e's messages wait, because its cell refused one with err.
+func (h *local[M]) delay(e *entity[M], err error) *late[M] {
+	l := e.shut(errors.Is(err, actor.ErrStopped))
+	if !l.ending {
+		h.full = append(h.full, e)
+		h.s.r.control.retry()
+	}
+	return l
+}
