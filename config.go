@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/internal/gossip"
@@ -78,6 +79,7 @@ const (
 	defaultListen     = "127.0.0.1:0"
 	defaultDataCenter = "default"
 	defaultLanes      = 2
+	defaultPause      = 3 * time.Second // of Times.AcceptablePause
 	maxLanes          = 64
 )
 

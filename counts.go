@@ -14,13 +14,14 @@ const (
 	dropBadMembership  Drop = "membership message not understood"
 	dropMembershipBusy Drop = "membership inbox full"
 	dropBadEnvelope    Drop = "envelope not understood"
+	dropPaused         Drop = "control message while paused"
 	dropNobody         Drop = "no such actor"
 	dropRefused        Drop = "refused by the actor"
 )
 
 var drops = [...]Drop{
 	dropShortFrame, dropNoPort, dropBadReply, dropLateReply, dropReply, dropBadMembership, dropMembershipBusy,
-	dropBadEnvelope, dropNobody, dropRefused,
+	dropBadEnvelope, dropPaused, dropNobody, dropRefused,
 }
 
 // counts are the node's counters of drops by reason.

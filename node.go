@@ -81,6 +81,7 @@ type Node struct {
 	served     served
 	replyPort  *Port
 	servedPort *Port
+	alivePort  *Port
 	members    *Port
 	loopback   *loopback
 	counts     counts
@@ -93,6 +94,8 @@ type Node struct {
 	view     atomic.Pointer[View]
 	watchers watchers // owned by the owner goroutine
 
+	confirms chan struct{} // wakes the owner goroutine
+	pulse    pulse
 	complain complaints    // owned by the owner goroutine
 	leave    handOver      // owned by the owner goroutine
 	kill     chan struct{} // closed by Kill
@@ -116,7 +119,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	n := &Node{
 		cfg: s, lanes: s.Lanes, log: s.Log,
 		ready:  make(chan struct{}),
-		inputs: make(chan gossip.Input, inbox), commands: make(chan func()),
+		inputs: make(chan gossip.Input, inbox), commands: make(chan func()), confirms: make(chan struct{}, 1),
 		kill: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}
 	n.served.node = n
@@ -128,11 +131,12 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	n.id = n.endpoint.Self()
 	n.view.Store(&View{Self: n.id, DataCenter: s.DataCenter})
 	n.log = s.Log.With(slog.String("node", n.id.Address.String()))
-	n.system = actor.NewSystem(actor.Config{Name: n.id.Address.String(), Log: n.log, DeadLetter: s.DeadLetter})
+	n.system = actor.NewSystem(actor.Config{Name: n.id.Address.String(), Log: n.log, DeadLetter: s.DeadLetter, Gate: n.gate})
 	n.loopback = newLoopback(n)
 	if err := n.openOwnPorts(); err != nil {
 		return nil, errors.Join(err, n.endpoint.Close(ctx))
 	}
+	n.pulse.start(cmp.Or(s.Times.AcceptablePause, defaultPause))
 	close(n.ready)
 	go n.loopback.run()
 	n.core = newCore(s, n.id)
@@ -154,6 +158,12 @@ func (n *Node) openOwnPorts() (err error) {
 	}
 	if n.replyPort, err = n.Open("troupe.reply", replyReceiver{n}); err != nil {
 		return err
+	}
+	if n.alivePort, err = n.Open("troupe.alive", aliveReceiver{n}); err != nil {
+		return err
+	}
+	for _, own := range []*Port{n.members, n.replyPort, n.alivePort} {
+		own.always = true
 	}
 	n.servedPort, err = n.Open("troupe.actor", &n.served)
 	return err

@@ -29,18 +29,23 @@ func (n *Node) own() {
 		case f := <-n.commands:
 			f()
 			continue
+		case <-n.confirms:
 		case in = <-n.inputs:
 		case <-timer.C:
 		}
+		n.pulse.beat()
 		out := n.core.Step(time.Now(), in)
 		n.carryOut(out)
 		if out.Stop != nil {
 			n.end(stopError(out.Stop))
 			return
 		}
+		n.confirm()
+		wait := n.pulse.lookAgain()
 		if !out.Wake.IsZero() {
-			timer.Reset(time.Until(out.Wake))
+			wait = min(wait, time.Until(out.Wake))
 		}
+		timer.Reset(wait)
 	}
 }
 

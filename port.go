@@ -32,6 +32,7 @@ type Port struct {
 	name    string
 	number  uint32
 	handler PortHandler
+	always  bool // open while the node is paused
 }
 
 // ErrPortTaken: the port's name (or one with the same number) is in use on this node.
@@ -168,7 +169,21 @@ func (n *Node) receive(from ID, lane transport.Lane, frame []byte) {
 		n.answerNoPort(from, number)
 		return
 	}
+	if !p.always && !n.mayReceive(lane) {
+		n.counts.add(dropPaused)
+		return
+	}
 	p.handler.Receive(from, lane, payload)
+}
+
+// mayReceive holds a lane while the node is paused; false when it is too late.
+// The control lane cannot wait, since what ends the pause comes by it: components
+// repeat there what needs an answer.
+func (n *Node) mayReceive(lane transport.Lane) bool {
+	if lane == transport.Control {
+		return !n.pulse.paused()
+	}
+	return n.pulse.wait(n.ending)
 }
 
 func (n *Node) answerNoPort(to ID, number uint32) {

@@ -25,6 +25,9 @@ type Config struct {
 	// Roundtrip, a switch for tests, replaces each message that a local actor is told by what it returns, or makes Tell
 	// return its error; package wire encodes and decodes there. It must return a value of the actor's message type.
 	Roundtrip func(m any) (any, error)
+	// Gate is called before each timer fires, on a goroutine of its own, and may block: what it holds back fires when it
+	// returns. nil: timers are never held.
+	Gate func()
 	// Seed of the jitter in restart delays; zero draws one.
 	Seed uint64
 }
@@ -36,6 +39,7 @@ type System struct {
 	log       *slog.Logger
 	defaults  *options
 	roundtrip func(any) (any, error)
+	gate      func()
 	letters   deadLetters
 	start     time.Time
 	anonymous atomic.Uint64 // actors without a name
@@ -64,6 +68,7 @@ func NewSystem(cfg Config) *System {
 		log:       cfg.Log,
 		defaults:  &options{mailbox: cfg.Mailbox, stash: defaultStash},
 		roundtrip: cfg.Roundtrip,
+		gate:      cfg.Gate,
 		letters:   deadLetters{notify: cfg.DeadLetter},
 		start:     time.Now(),
 		random:    rand.New(rand.NewPCG(cfg.Seed, cfg.Seed)),
@@ -195,5 +200,12 @@ func (c *core) doing() string {
 		return fmt.Sprintf("(%d Go functions)", c.aside)
 	default:
 		return "(cleaning up)"
+	}
+}
+
+// pass waits at the gate, if there is one.
+func (s *System) pass() {
+	if s.gate != nil {
+		s.gate()
 	}
 }

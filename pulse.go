@@ -1,0 +1,196 @@
+package troupe
+
+import (
+	"encoding/binary"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/transport"
+)
+
+// pulse knows whether this node may act on what it is told. A process that was
+// not running for a while (a pause, a starved CPU) may have been removed from
+// the cluster meanwhile, and what it hosted may live elsewhere. So after such a
+// gap it takes no messages, and fires no timers, until a majority of the members has
+// confirmed that it is still one of them.
+//
+// Whoever notices the gap first holds everything: all goroutines wake at the same
+// time, and the owner goroutine need not be the first to run.
+type pulse struct {
+	began time.Time
+	limit time.Duration // a gap beyond it must be confirmed
+	last  atomic.Int64  // when the owner goroutine ran last, since began
+	held  atomic.Pointer[hold]
+}
+
+// A hold is one time of not acting.
+type hold struct {
+	over  chan struct{}
+	since time.Duration // since the pulse began
+	asked time.Duration // the last time; owned by the owner goroutine, as is said
+	said  bool          // in the log
+
+	mu  sync.Mutex
+	yes map[ID]bool // who has confirmed
+}
+
+func newHold(since time.Duration) *hold {
+	return &hold{over: make(chan struct{}), since: since, asked: -askAliveEvery, yes: map[ID]bool{}}
+}
+
+func (h *hold) confirm(by ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.yes[by] = true
+}
+
+func (h *hold) confirmedBy() map[ID]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.yes)
+}
+
+// askAliveEvery is how often a held node asks those who have not answered.
+const askAliveEvery = 100 * time.Millisecond
+
+func (p *pulse) start(limit time.Duration) { p.began, p.limit = time.Now(), limit }
+
+// paused tells whether the node may not act now. It reads the clock anew, so
+// that it is right on any goroutine of a process that has just woken.
+func (p *pulse) paused() bool {
+	now := time.Since(p.began)
+	if gap := now - time.Duration(p.last.Load()); gap > p.limit {
+		p.held.CompareAndSwap(nil, newHold(now))
+	}
+	return p.held.Load() != nil
+}
+
+// beat is called by the owner goroutine whenever it runs.
+func (p *pulse) beat() {
+	p.paused() // a gap must be seen before it is closed
+	p.last.Store(int64(time.Since(p.began)))
+}
+
+// lookAgain is when the owner goroutine must run again at the latest.
+func (p *pulse) lookAgain() time.Duration {
+	if p.held.Load() != nil {
+		return askAliveEvery
+	}
+	return p.limit / 3
+}
+
+// wait returns when the node may act; false when it never will again.
+func (p *pulse) wait(ending <-chan struct{}) bool {
+	for p.paused() {
+		h := p.held.Load()
+		if h == nil {
+			continue
+		}
+		select {
+		case <-h.over:
+		case <-ending:
+			return false
+		}
+	}
+	return true
+}
+
+// confirmed tells whether a majority of the members, self counted, has said
+// that this node is one of them. A node that is no member yet, or the only one,
+// needs nobody.
+func confirmed(v *View, yes map[ID]bool) bool {
+	if _, in := v.SelfMember(); !in {
+		return true
+	}
+	count := 1
+	for _, m := range v.Members {
+		if m.ID != v.Self && yes[m.ID] {
+			count++
+		}
+	}
+	return count > len(v.Members)/2
+}
+
+// Paused tells whether this node does not act at present, because it was not
+// running for a while and does not know yet whether it is still a member. Who
+// serves requests should refuse them meanwhile: what it would do may be another node's
+// by now. Entities and served actors are held by themselves.
+func (n *Node) Paused() bool { return n.pulse.paused() }
+
+// gate is where timers wait while the node is paused.
+func (n *Node) gate() { n.pulse.wait(n.ending) }
+
+// confirm is the owner goroutine's part in a hold: it asks, and ends the hold.
+func (n *Node) confirm() {
+	h := n.pulse.held.Load()
+	if h == nil {
+		return
+	}
+	if !h.said {
+		h.said = true
+		n.log.Warn("this node was not running for a while; it holds everything until a majority has confirmed that it is still a member")
+	}
+	v := n.View()
+	if self, in := v.SelfMember(); in && self.Status == member.Down {
+		return
+	}
+	yes := h.confirmedBy()
+	if confirmed(v, yes) {
+		n.pulse.held.Store(nil)
+		close(h.over)
+		n.log.Info("this node goes on", slog.Duration("held", time.Since(n.pulse.began)-h.since))
+		return
+	}
+	if now := time.Since(n.pulse.began); now-h.asked >= askAliveEvery {
+		h.asked = now
+		n.askAlive(v, h.since, yes)
+	}
+}
+
+// The questions and answers of the alive port: kind and the time of the hold, so
+// that answers to an earlier one do not count.
+const (
+	aliveAsk byte = iota + 1
+	aliveYes
+)
+
+const aliveBytes = 9
+
+func (n *Node) askAlive(v *View, since time.Duration, yes map[ID]bool) {
+	question := binary.BigEndian.AppendUint64([]byte{aliveAsk}, uint64(since))
+	for _, m := range v.Members {
+		if m.ID != n.id && !yes[m.ID] {
+			_ = n.alivePort.Send(m.ID, transport.Control, question) // asked again
+		}
+	}
+}
+
+// aliveReceiver is the handler of the alive port.
+type aliveReceiver struct{ n *Node }
+
+func (r aliveReceiver) Receive(from ID, _ transport.Lane, payload []byte) {
+	if len(payload) != aliveBytes {
+		r.n.counts.add(dropShortFrame)
+		return
+	}
+	stamp := payload[1:]
+	switch payload[0] {
+	case aliveAsk:
+		if m, in := r.n.View().Member(from); in && m.Status != member.Down {
+			_ = r.n.alivePort.Send(from, transport.Control, append([]byte{aliveYes}, stamp...)) // it asks again
+		}
+	case aliveYes:
+		since := time.Duration(binary.BigEndian.Uint64(stamp))
+		if h := r.n.pulse.held.Load(); h != nil && h.since == since {
+			h.confirm(from)
+			select {
+			case r.n.confirms <- struct{}{}:
+			default: // the owner goroutine is about to look anyway
+			}
+		}
+	}
+}
