@@ -3,6 +3,7 @@ package troupe
 import (
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
@@ -61,7 +62,7 @@ func (n *Node) carryOut(out membership.Output) {
 		n.publish(out.View)
 	}
 	if out.Decision != nil {
-		n.log.Warn("split brain resolver decided", slog.String("decision", out.Decision.Describe()))
+		n.log.Warn("split brain resolver decided", slog.String("decision", strings.ReplaceAll(strings.TrimSpace(out.Decision.Describe()), "\n", "; ")))
 	}
 	for _, id := range out.Quarantine {
 		n.endpoint.Quarantine(id)
