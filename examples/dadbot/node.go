@@ -52,9 +52,8 @@ func runNode(ctx context.Context, o nodeOptions, log *slog.Logger) (err error) {
 	}
 	edge := h.Edge()
 	mux := http.NewServeMux()
-	edge.Routes(mux)
 	page.Routes(mux)
-	servers.serve(chats, mux, log)
+	servers.serve(chats, edge.Handler(mux), log)
 	servers.serve(management, manage.Handler(h.Node, manage.Options{}), log)
 	log.Info("serving", "page", "http://"+chats.Addr().String()+"/", "manage", "http://"+management.Addr().String()+"/cluster/members")
 	select {

@@ -8,16 +8,23 @@
 // /chats/%23engineering are the chat #engineering, which is the entity's id.
 //
 // A message is answered 202 as soon as it was handed over for delivery, without
-// waiting for its Dad; any other status means that it certainly was not
-// accepted, and may be sent again. Every error is {"error":"reason"}; one that
-// passes by itself is a 503 with Retry-After.
+// waiting for its Dad. After any other status it may be sent again, best with
+// the same id: it was not accepted, or, when the node was paused just then,
+// perhaps. Every error is {"error":"reason"}; one that passes by itself is a 503
+// with Retry-After.
+//
+// GET asks the Dad of the chat, and so calls one to life for a chat that nobody
+// has used yet; he goes to rest like any other.
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,18 +58,28 @@ type Edge struct {
 	Node   string         // its name, which messages bear as "via"
 	Dads   Dads           //
 	Up     func() bool    // whether the node is a full member of the cluster
+	Paused func() bool    // whether it does not know at present if it still is one
 	Record audit.Recorder // told of each accepted message
 
 	gate  gate
 	clock clock
 }
 
-// Routes adds the edge's routes to mux.
-func (e *Edge) Routes(mux *http.ServeMux) {
-	mux.HandleFunc("/chats/{chat}/messages", only(http.MethodPost, e.post))
-	mux.HandleFunc("/chats/{chat}", only(http.MethodGet, e.history))
-	mux.HandleFunc("/chats/", func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusNotFound, "there is nothing here: use /chats/{chat} or /chats/{chat}/messages")
+// Handler serves the chats, and leaves every other path to others. It routes by
+// hand: [http.ServeMux] would clean the path of a chat that has no name, or is
+// named "..", and send the caller to another chat.
+func (e *Edge) Handler(others http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch parts := strings.Split(r.URL.EscapedPath(), "/"); {
+		case len(parts) < 2 || parts[1] != "chats":
+			others.ServeHTTP(w, r)
+		case len(parts) == 3:
+			serve(w, r, parts[2], http.MethodGet, e.history)
+		case len(parts) == 4 && parts[3] == "messages":
+			serve(w, r, parts[2], http.MethodPost, e.post)
+		default:
+			refuse(w, http.StatusNotFound, "there is nothing here: use /chats/{chat} or /chats/{chat}/messages")
+		}
 	})
 }
 
@@ -70,27 +87,26 @@ func (e *Edge) Routes(mux *http.ServeMux) {
 // handed over: then the node may leave without losing one.
 func (e *Edge) Close() { e.gate.close() }
 
-func only(method string, serve http.HandlerFunc) http.HandlerFunc {
-	allowed := method
-	if method == http.MethodGet {
-		allowed = "GET, HEAD"
-	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != method && (r.Method != http.MethodHead || method != http.MethodGet) {
-			w.Header().Set("Allow", allowed)
-			refuse(w, http.StatusMethodNotAllowed, r.Method+" is not allowed here: use "+method)
-			return
-		}
-		serve(w, r)
-	}
-}
-
-func (e *Edge) post(w http.ResponseWriter, r *http.Request) {
-	chat, err := chatName(r.PathValue("chat"))
+// serve checks the chat's name, as it was sent, and the method.
+func serve(w http.ResponseWriter, r *http.Request, sent, method string, do func(w http.ResponseWriter, r *http.Request, chat string)) {
+	chat, err := chatName(sent)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
+	allowed := []string{method}
+	if method == http.MethodGet {
+		allowed = append(allowed, http.MethodHead)
+	}
+	if !slices.Contains(allowed, r.Method) {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		refuse(w, http.StatusMethodNotAllowed, r.Method+" is not allowed here: use "+method)
+		return
+	}
+	do(w, r, chat)
+}
+
+func (e *Edge) post(w http.ResponseWriter, r *http.Request, chat string) {
 	m, err := readMessage(w, r)
 	if err != nil {
 		refuse(w, statusOf(err), err.Error())
@@ -111,17 +127,40 @@ func (e *Edge) post(w http.ResponseWriter, r *http.Request) {
 const (
 	errNotUp   = actor.Error("this node is not up yet")
 	errLeaving = actor.Error("this node is leaving")
+	errPaused  = actor.Error("this node was not running for a while, and does not know yet whether it is still a member")
 )
+
+// mayServe is an error while the node must not act for the cluster.
+func (e *Edge) mayServe() error {
+	switch {
+	case e.Paused():
+		return errPaused
+	case !e.Up():
+		return errNotUp
+	}
+	return nil
+}
+
+// stillMay is asked before a success is announced: a process that was stopped
+// meanwhile may speak for a node that the others have removed. Leaving, on the
+// other hand, takes nothing back.
+func (e *Edge) stillMay() error {
+	if e.Paused() {
+		return errPaused
+	}
+	return nil
+}
 
 func (e *Edge) tell(ctx context.Context, chat string, m message) error {
 	if !e.gate.enter() {
 		return errLeaving
 	}
 	defer e.gate.exit()
-	if !e.Up() {
-		return errNotUp
+	if err := e.mayServe(); err != nil {
+		return err
 	}
-	return e.Dads.Ref(chat).Tell(ctx, dad.Said{ID: m.ID, From: m.From, Text: m.Text, Via: e.Node, At: e.clock.tick()})
+	err := e.Dads.Ref(chat).Tell(ctx, dad.Said{ID: m.ID, From: m.From, Text: m.Text, Via: e.Node, At: e.clock.tick()})
+	return cmp.Or(err, e.stillMay())
 }
 
 // history is what GET answers.
@@ -132,19 +171,8 @@ type history struct {
 	Messages []dad.Line `json:"messages"`
 }
 
-func (e *Edge) history(w http.ResponseWriter, r *http.Request) {
-	chat, err := chatName(r.PathValue("chat"))
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return
-	}
-	if !e.Up() {
-		unavailable(w, errNotUp)
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), AskWithin)
-	defer cancel()
-	m, err := actor.Ask(ctx, e.Dads.Ref(chat), dad.Recall{})
+func (e *Edge) history(w http.ResponseWriter, r *http.Request, chat string) {
+	m, err := e.recall(r.Context(), chat)
 	if err != nil {
 		unavailable(w, err)
 		return
@@ -154,6 +182,16 @@ func (e *Edge) history(w http.ResponseWriter, r *http.Request) {
 		lines = []dad.Line{}
 	}
 	writeJSON(w, http.StatusOK, history{Chat: chat, Shard: e.Dads.ShardOf(chat), Node: m.Node, Messages: lines})
+}
+
+func (e *Edge) recall(ctx context.Context, chat string) (dad.Memory, error) {
+	if err := e.mayServe(); err != nil {
+		return dad.Memory{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, AskWithin)
+	defer cancel()
+	m, err := actor.Ask(ctx, e.Dads.Ref(chat), dad.Recall{})
+	return m, cmp.Or(err, e.stillMay())
 }
 
 // unavailable answers what may be tried again.

@@ -25,6 +25,8 @@ type fakeDads struct {
 	at     []time.Time
 	refuse error
 	memory *dad.Memory // nil: never answers
+
+	meanwhile func() // happens while something is delivered
 }
 
 func (d *fakeDads) Ref(name string) actor.Ref[dad.Msg] { return actor.NewRef[dad.Msg](d, name) }
@@ -34,6 +36,9 @@ func (d *fakeDads) Describe(key string) string         { return "dad " + key }
 func (d *fakeDads) Deliver(ctx context.Context, key string, m dad.Msg) error {
 	if d.refuse != nil {
 		return d.refuse
+	}
+	if d.meanwhile != nil {
+		d.meanwhile()
 	}
 	switch m := m.(type) {
 	case dad.Said:
@@ -54,6 +59,7 @@ type edge struct {
 	*chat.Edge
 	dads     *fakeDads
 	up       bool
+	paused   bool
 	accepted []string
 	http.Handler
 }
@@ -61,12 +67,10 @@ type edge struct {
 func newEdge() *edge {
 	e := &edge{dads: new(fakeDads), up: true}
 	e.Edge = &chat.Edge{
-		Node: "node-1", Dads: e.dads, Up: func() bool { return e.up },
+		Node: "node-1", Dads: e.dads, Up: func() bool { return e.up }, Paused: func() bool { return e.paused },
 		Record: func(ev audit.Event) { e.accepted = append(e.accepted, string(ev.Event)+" "+ev.Chat+" "+ev.ID) },
 	}
-	mux := http.NewServeMux()
-	e.Routes(mux)
-	e.Handler = mux
+	e.Handler = e.Edge.Handler(http.NotFoundHandler())
 	return e
 }
 
@@ -150,9 +154,23 @@ func TestBadRequests(t *testing.T) {
 		{"no content type", "POST", "/chats/c1/messages", "", ok, 400, "send application/json"},
 		{"a form", "POST", "/chats/c1/messages", "application/x-www-form-urlencoded", ok, 400, "send application/json"},
 		{"a broken content type", "POST", "/chats/c1/messages", "application/json; =", ok, 400, "send application/json"},
+		{"another charset", "POST", "/chats/c1/messages", "application/json; charset=latin1", ok, 400, `the charset is \"latin1\": send application/json in UTF-8`},
 		{"JSON with a charset", "POST", "/chats/c1/messages", "application/json; charset=utf-8", ok, 202, `"id"`},
+		{"JSON with a charset in capitals", "POST", "/chats/c1/messages", "Application/JSON; Charset=UTF-8", ok, 202, `"id"`},
+		{"no UTF-8 in a text", "POST", "/chats/c1/messages", "application/json", `{"from":"Ann","text":"` + "\xff" + `"}`, 400, "the body is no UTF-8"},
+		{"half a character", "POST", "/chats/c1/messages", "application/json", `{"from":"Ann","text":"\ud83d!"}`, 400, `the body has \\ud83d, which is half a character`},
+		{"a whole character", "POST", "/chats/c1/messages", "application/json", `{"from":"Ann","text":"\ud83d\ude00"}`, 202, `"id"`},
+		{"control characters in from", "POST", "/chats/c1/messages", "application/json", `{"from":"A\u001b[31m","text":"hi"}`, 400, `\"from\" has control characters`},
+		{"control characters in id", "POST", "/chats/c1/messages", "application/json", `{"id":"a\nb","from":"Ann","text":"hi"}`, 400, `\"id\" has control characters`},
+		{"lines in a text", "POST", "/chats/c1/messages", "application/json", `{"from":"Ann","text":"a\nb"}`, 202, `"id"`},
+		{"from Dad", "POST", "/chats/c1/messages", "application/json", `{"from":"DadBot","text":"hi"}`, 400, `which only Dad is`},
+		{"nearly from Dad", "POST", "/chats/c1/messages", "application/json", `{"from":" dadbot ","text":"hi"}`, 400, `which only Dad is`},
+		{"the id of a joke", "POST", "/chats/c1/messages", "application/json", `{"id":"joke:a","from":"Ann","text":"hi"}`, 400, `\"id\" begins with \"joke:\"`},
 		{"large", "POST", "/chats/c1/messages", "application/json", `{"from":"Ann","text":"` + strings.Repeat("x", chat.MaxBody) + `"}`, 413, "more than 16384 bytes"},
 		{"nameless chat", "POST", "/chats/%23/messages", "application/json", ok, 400, "the chat has no name"},
+		{"nameless chat, wrong method", "GET", "/chats/%23/messages", "", "", 400, "the chat has no name"},
+		{"empty chat", "POST", "/chats//messages", "application/json", ok, 400, "the chat has no name"},
+		{"no chat", "GET", "/chats/", "", "", 400, "the chat has no name"},
 		{"long chat", "POST", "/chats/" + long + "/messages", "application/json", ok, 400, "the chat's name has 129 bytes"},
 		{"control characters", "POST", "/chats/a%0Ab/messages", "application/json", ok, 400, "control characters"},
 		{"no UTF-8", "GET", "/chats/%ff", "", "", 400, "no UTF-8"},
@@ -160,7 +178,8 @@ func TestBadRequests(t *testing.T) {
 		{"delete a chat", "DELETE", "/chats/c1", "", "", 405, "DELETE is not allowed here: use GET"},
 		{"post to a chat", "POST", "/chats/c1", "application/json", ok, 405, "POST is not allowed here: use GET"},
 		{"no such thing", "GET", "/chats/c1/dads", "", "", 404, "there is nothing here"},
-		{"no chat", "GET", "/chats/", "", "", 404, "there is nothing here"},
+		{"no chats", "GET", "/chats", "", "", 404, "there is nothing here"},
+		{"more than a chat", "GET", "/chats/c1/", "", "", 404, "there is nothing here"},
 	} {
 		e := newEdge()
 		w := e.do(tt.method, tt.path, tt.media, strings.NewReader(tt.body))
@@ -197,6 +216,65 @@ func TestWhatPassesByItselfIsA503WithRetryAfter(t *testing.T) {
 		}
 		if len(e.accepted) != 0 {
 			t.Errorf("%s: recorded %q, want nothing", tt.name, e.accepted)
+		}
+	}
+}
+
+func TestLoneSurrogatesAreFound(t *testing.T) {
+	for text, want := range map[string]int{
+		`\ud800`: 400, `\udc00`: 400, `\ud800x`: 400, `\ud800\ud800`: 400, `\udc00\ud800`: 400, `\uD83D\u0041`: 400,
+		`\ud83d\ude00\ud83d`: 400, `\\\ud800`: 400, `\ud800\\udc00`: 400,
+		`\ud83d\ude00`: 202, `\uD83D\uDE00\ud83d\ude00`: 202, `\\ud800`: 202, `\"\\\\ud800`: 202, `\ufffd`: 202, `\u0041`: 202, "😀\ufffd": 202,
+	} {
+		e := newEdge()
+		if w := e.post("/chats/c1/messages", `{"from":"Ann","text":"`+text+`"}`); w.Code != want {
+			t.Errorf("POST of the text %s = %d %s, want %d", text, w.Code, w.Body, want)
+		}
+	}
+}
+
+// A mux would clean these paths and send the caller to another chat.
+func TestAPathIsTakenAsItIs(t *testing.T) {
+	for path, want := range map[string]string{
+		"/chats/../messages": "#..", "/chats/%2e%2e/messages": "#..", "/chats/a%2Fb/messages": "#a/b", "/chats/%23%23a/messages": "##a", "/chats/messages/messages": "#messages",
+	} {
+		e := newEdge()
+		w := e.post(path, `{"id":"a","from":"Ann","text":"hi"}`)
+		if w.Code != http.StatusAccepted || len(e.dads.told) != 1 || !strings.HasPrefix(e.dads.told[0], want+" a ") {
+			t.Errorf("POST %s = %d %s and told %q, want 202 and the Dad of %s", path, w.Code, w.Body, e.dads.told, want)
+		}
+	}
+	if w := newEdge().do("GET", "/elsewhere", "", nil); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), "error") {
+		t.Errorf("GET /elsewhere = %d %s, want the answer of the others", w.Code, w.Body)
+	}
+}
+
+// A process that was stopped before, or while, it handed something over must
+// not say that it succeeded: the cluster may have removed it meanwhile.
+func TestAPausedNodeDoesNotServe(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		pause func(*edge)
+		told  int
+	}{
+		{"before", func(e *edge) { e.paused = true }, 0},
+		{"meanwhile", func(e *edge) { e.dads.meanwhile = func() { e.paused = true } }, 1},
+	} {
+		for _, method := range []string{http.MethodPost, http.MethodGet} {
+			e := newEdge()
+			e.dads.memory = &dad.Memory{Node: "node-1"}
+			tt.pause(e)
+			path := map[string]string{http.MethodPost: "/chats/c1/messages", http.MethodGet: "/chats/c1"}[method]
+			w := e.do(method, path, "application/json", strings.NewReader(`{"from":"Ann","text":"hi"}`))
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "this node was not running for a while") {
+				t.Errorf("%s paused %s = %d %s, Retry-After %q; want 503 with the reason and 1", method, tt.name, w.Code, w.Body, w.Header().Get("Retry-After"))
+			}
+			if len(e.accepted) != 0 {
+				t.Errorf("%s paused %s: recorded %q, want nothing", method, tt.name, e.accepted)
+			}
+			if method == http.MethodPost && len(e.dads.told) != tt.told {
+				t.Errorf("%s paused %s: told %q, want %d", method, tt.name, e.dads.told, tt.told)
+			}
 		}
 	}
 }

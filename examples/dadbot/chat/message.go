@@ -7,9 +7,14 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/troupe-go/troupe/examples/dadbot/dad"
 )
 
 // message is the body of a POST. Fields that a newer client may send are ignored.
@@ -26,9 +31,8 @@ type accepted struct {
 
 // readMessage reads and checks a message; its errors tell the sender what to change.
 func readMessage(w http.ResponseWriter, r *http.Request) (message, error) {
-	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "application/json" {
-		return message{}, fmt.Errorf("the Content-Type is %q: send application/json", r.Header.Get("Content-Type"))
+	if err := checkMedia(r.Header.Get("Content-Type")); err != nil {
+		return message{}, err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err != nil {
@@ -37,23 +41,77 @@ func readMessage(w http.ResponseWriter, r *http.Request) (message, error) {
 		}
 		return message{}, fmt.Errorf("read the body: %w", err)
 	}
+	if !utf8.Valid(body) { // package json would put U+FFFD in its place
+		return message{}, errors.New("the body is no UTF-8: send application/json in UTF-8")
+	}
 	var m message
 	if err := json.Unmarshal(body, &m); err != nil {
 		return message{}, fmt.Errorf(`the body is no message: %w; send {"from":"...","text":"..."}`, err)
 	}
+	if half := loneSurrogate(body); half != "" {
+		return message{}, fmt.Errorf(`the body has %s, which is half a character: send both halves, such as \ud83d\ude00, or the character itself`, half)
+	}
 	return m, m.check()
 }
 
+func checkMedia(contentType string) error {
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil || media != "application/json" {
+		return fmt.Errorf("the Content-Type is %q: send application/json", contentType)
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return fmt.Errorf("the charset is %q: send application/json in UTF-8", charset)
+	}
+	return nil
+}
+
+// loneSurrogate finds an escape in valid JSON that is one half of a UTF-16 pair
+// without the other (RFC 8259, section 8.2); empty for none. Package json would
+// put U+FFFD in its place.
+func loneSurrogate(doc []byte) string {
+	const long = len(`\u0000`)
+	escaped := func(at int) rune { // 0 for no \u escape
+		if len(doc) < at+long || doc[at] != '\\' || doc[at+1] != 'u' {
+			return 0
+		}
+		n, _ := strconv.ParseUint(string(doc[at+2:at+long]), 16, 16) // four digits, as the document is valid
+		return rune(n)
+	}
+	for i := 0; i < len(doc); i++ {
+		if doc[i] != '\\' { // in valid JSON only strings have it
+			continue
+		}
+		r := escaped(i)
+		switch {
+		case !utf16.IsSurrogate(r):
+			i++ // what is escaped; the digits are harmless
+		case utf16.DecodeRune(r, escaped(i+long)) == utf8.RuneError:
+			return string(doc[i : i+long])
+		default:
+			i += 2*long - 1
+		}
+	}
+	return ""
+}
+
 func (m message) check() error {
+	for _, f := range []struct{ name, text string }{{"from", m.From}, {"id", m.ID}} {
+		switch {
+		case len(f.text) > MaxName:
+			return fmt.Errorf("%q has %d bytes: use at most %d", f.name, len(f.text), MaxName)
+		case strings.ContainsFunc(f.text, unicode.IsControl):
+			return fmt.Errorf("%q has control characters: leave them out", f.name)
+		}
+	}
 	switch {
 	case strings.TrimSpace(m.From) == "":
 		return errors.New(`"from" is empty: say who is speaking`)
 	case strings.TrimSpace(m.Text) == "":
 		return errors.New(`"text" is empty: say something`)
-	case len(m.From) > MaxName:
-		return fmt.Errorf(`"from" has %d bytes: use at most %d`, len(m.From), MaxName)
-	case len(m.ID) > MaxName:
-		return fmt.Errorf(`"id" has %d bytes: use at most %d`, len(m.ID), MaxName)
+	case strings.EqualFold(strings.TrimSpace(m.From), dad.Bot):
+		return fmt.Errorf(`"from" is %q, which only Dad is: use another name`, m.From)
+	case strings.HasPrefix(m.ID, dad.JokeID):
+		return fmt.Errorf(`"id" begins with %q, as only those of jokes do: use another, or none`, dad.JokeID)
 	}
 	return nil
 }
@@ -68,8 +126,13 @@ func statusOf(err error) int {
 	return http.StatusBadRequest
 }
 
-// chatName makes the id of a chat from its name in a path: with one "#".
-func chatName(name string) (string, error) {
+// chatName makes the id of a chat from its name as it was sent in a path: with
+// one "#".
+func chatName(sent string) (string, error) {
+	name, err := url.PathUnescape(sent)
+	if err != nil {
+		return "", fmt.Errorf("the chat's name %q: %w", sent, err)
+	}
 	name = strings.TrimPrefix(name, "#")
 	switch {
 	case name == "":

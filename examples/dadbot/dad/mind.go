@@ -63,7 +63,7 @@ func (m *mind) joke(at time.Time, pun string) Line {
 	for i, s := range m.subject {
 		ids[i] = s.ID
 	}
-	l := Line{At: at, ID: "joke:" + ids[0], From: Bot, Text: pun, Via: m.node, Batch: ids}
+	l := Line{At: at, ID: JokeID + ids[0], From: Bot, Text: pun, Via: m.node, Batch: ids}
 	m.remember(l)
 	m.subject = nil
 	m.told++

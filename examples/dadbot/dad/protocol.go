@@ -69,8 +69,11 @@ type Memory struct {
 	Lines []Line `json:"lines"`
 }
 
-// Bot is who a joke is from.
-const Bot = "DadBot"
+// What is reserved for jokes, so that nobody's message can be taken for one.
+const (
+	Bot    = "DadBot" // who a joke is from
+	JokeID = "joke:"  // how its id begins; the id of the first message follows
+)
 
 // Line is one message or joke, in the order in which he heard or told them.
 type Line struct {

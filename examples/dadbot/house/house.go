@@ -90,7 +90,7 @@ func (h *House) Up() bool {
 
 // Edge makes the edge of the chats at this node.
 func (h *House) Edge() *chat.Edge {
-	return &chat.Edge{Node: h.name, Dads: h, Up: h.Up, Record: h.record}
+	return &chat.Edge{Node: h.name, Dads: h, Up: h.Up, Paused: h.Paused, Record: h.record}
 }
 
 // LeaveWithin bounds a graceful leave.
