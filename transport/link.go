@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,8 @@ type link struct {
 
 	ctx  context.Context // over: end at once
 	kill context.CancelCauseFunc
+
+	gaveUp int // frames, not yet said in the log; owned by the link's goroutine
 
 	mu       sync.Mutex // guards the rest, all leaf data
 	cause    error      // why it is to end
@@ -186,7 +189,11 @@ func (l *link) failed(err error) {
 		l.e.handler.LinkDown(l.to, err)
 	default:
 		if news { // not each attempt: the cause would drown
-			l.e.log.Warn("link not made", "peer", l.to.String(), "err", err)
+			level := slog.LevelWarn
+			if l.to.UID == 0 {
+				level = slog.LevelInfo // somebody to join through need not be there yet
+			}
+			l.e.log.Log(l.ctx, level, "link not made", "peer", l.to.String(), "err", err)
 		}
 		l.expire()
 	}
@@ -200,14 +207,27 @@ func refusal(err error) Refusal {
 	return 0
 }
 
+// expire drops what has waited too long; what that was together is said when
+// the link is up again, or has ended.
 func (l *link) expire() {
 	before := time.Now().Add(-l.e.cfg.GiveUp)
 	for i := range l.lanes {
-		l.e.count.drop(dropGaveUp, l.lanes[i].expire(before))
+		frames := l.lanes[i].expire(before)
+		l.e.count.drop(dropGaveUp, frames)
+		l.gaveUp += frames
+	}
+}
+
+// sayDropped logs what was dropped for a reason, if anything was.
+func (l *link) sayDropped(why drop, frames int) {
+	if frames > 0 {
+		l.e.log.Warn("frames dropped", "peer", l.to.String(), "reason", dropNames[why], "frames", frames)
 	}
 }
 
 func (l *link) up(s *session) {
+	l.sayDropped(dropGaveUp, l.gaveUp)
+	l.gaveUp = 0
 	l.enter(linkUp, nil)
 	l.e.log.Debug("link up", "peer", s.peer.String())
 	if l.to.UID != 0 {
@@ -283,6 +303,7 @@ func (l *link) end() {
 	case errors.Is(cause, ErrDisconnected):
 		why = dropDisconnected
 	}
+	l.sayDropped(dropGaveUp, l.gaveUp)
 	l.drop(why)
 	l.kill(ErrClosed)
 	l.e.gone(l)
@@ -290,9 +311,13 @@ func (l *link) end() {
 }
 
 func (l *link) drop(why drop) {
+	all := 0
 	for i := range l.lanes {
-		l.e.count.drop(why, l.lanes[i].clear())
+		frames := l.lanes[i].clear()
+		l.e.count.drop(why, frames)
+		all += frames
 	}
+	l.sayDropped(why, all)
 }
 
 func (l *link) why() error {
