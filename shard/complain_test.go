@@ -2,13 +2,17 @@ package shard
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
 )
 
 // lockedBuffer is a log's end that a test may read meanwhile.
@@ -59,7 +63,8 @@ func TestOPS04LogFloodHidesTheCause(t *testing.T) {
 }
 
 // Nodes that divide ids differently do not serve one type together: the odd one
-// gets no shards, and what it sends is refused with a reason.
+// gets no shards, what was told there while that was not known yet is dropped
+// with a reason, and then all is refused.
 func TestNodesThatDisagree(t *testing.T) {
 	in(t, func(w *world) {
 		var log lockedBuffer
@@ -70,6 +75,7 @@ func TestNodesThatDisagree(t *testing.T) {
 		odd := l.declare(b)
 		odd.Shards = 9
 		onB := joinOn(t, b, odd)
+		tell(t, onB, "#1", say{From: "y", N: 1})
 		for _, id := range ids(20) {
 			tell(t, onA, id, say{From: "x", N: 1})
 		}
@@ -81,14 +87,57 @@ func TestNodesThatDisagree(t *testing.T) {
 		if !strings.Contains(log.String(), "9 shards") || !strings.Contains(log.String(), "8 shards") {
 			t.Errorf("the log does not name both declarations:\n%s", log.String())
 		}
-		refused := 0
 		for _, id := range ids(20) {
-			if _, err := ask(onB, id, 5*time.Second); errors.Is(err, ErrDisagree) {
-				refused++
+			began := time.Now()
+			if _, err := ask(onB, id, 5*time.Second); !errors.Is(err, ErrDisagree) || time.Since(began) > 0 {
+				t.Errorf("ask of %s through the odd node: %v after %v, want ErrDisagree at once", id, err, time.Since(began))
 			}
 		}
-		if refused == 0 {
-			t.Error("no ask of the odd node was refused with ErrDisagree")
+		if r := onB.Region(); r.Waiting() != 0 || r.Drops()[DropDisagree] != 1 {
+			t.Errorf("through the odd node %d messages wait, drops %v; want none, and the first one dropped", r.Waiting(), r.Drops())
 		}
+	})
+}
+
+// A node of other settings holds nobody up: the others place, leave and take over
+// as if it were not there.
+func TestOddNodeHoldsNobodyUp(t *testing.T) {
+	in(t, func(w *world) {
+		l := newLedger(t)
+		a, b, edge := w.start("dad"), w.start("dad"), w.start("edge")
+		hosted := func(n *fakeNode) Type[msg] {
+			typ := l.declare(n)
+			typ.Role = "dad"
+			return typ
+		}
+		joinOn(t, a, hosted(a))
+		onB := joinOn(t, b, hosted(b))
+		odd := hosted(edge)
+		odd.Shards = 16
+		onEdge := joinOn(t, edge, odd)
+		for _, id := range ids(40) { // before it is known that they are told in vain
+			tell(t, onEdge, id, say{From: "x", N: 1})
+		}
+		time.Sleep(5 * time.Second)
+		for shard := range 16 {
+			if home, ok := onB.Region().Home(fmt.Sprint(shard)); ok {
+				t.Errorf("shard %d has a home on %v, which only the odd node had asked for", shard, home)
+			}
+		}
+		chats := ids(40)
+		for _, id := range chats {
+			tell(t, onB, id, say{From: "y", N: 1})
+		}
+		time.Sleep(5 * time.Second)
+		began := time.Now()
+		w.set(a, member.Leaving)
+		if err := a.onLeave[0](context.Background()); err != nil || time.Since(began) > time.Second {
+			t.Errorf("leave: %v after %v, want it within a second", err, time.Since(began))
+		}
+		for _, id := range chats {
+			tell(t, onB, id, say{From: "y", N: 2})
+		}
+		time.Sleep(time.Second)
+		l.complete(chats, []string{"y"}, 2)
 	})
 }

@@ -43,6 +43,7 @@ type control struct {
 	role       string
 	hosts      atomic.Bool // this node has the role
 	registered atomic.Bool
+	disagrees  atomic.Bool   // the coordinator declares the type differently: what waits here can go nowhere
 	left       chan struct{} // closed when a leave is complete
 	hasLeft    bool
 	stopping   chan struct{}
@@ -58,6 +59,8 @@ type hands interface {
 	do(now time.Time, a region.Action)
 	// again goes on with what a full lane or mailbox had stopped.
 	again(now time.Time)
+	// giveUp lets go of what waits for homes, since nobody will name any.
+	giveUp()
 	// housekeep does what is due by now; due tells when that is next.
 	housekeep(now time.Time)
 	due() time.Time
@@ -169,6 +172,9 @@ func (c *control) stepRegion(now time.Time, in region.Input) {
 	}
 	c.regionWake = out.Wake
 	c.registered.Store(c.region.Registered())
+	if d := c.region.Disagrees(); c.disagrees.Swap(d) != d && d {
+		c.hands.giveUp()
+	}
 	if out.Left && !c.hasLeft {
 		c.hasLeft = true
 		close(c.left)

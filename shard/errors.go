@@ -17,7 +17,9 @@ const (
 	ErrNoID = actor.Error("shard: empty entity id")
 	// ErrShardNumber: ShardOf gave a number that is not a shard.
 	ErrShardNumber = actor.Error("shard: number of the shard out of range")
-	// ErrDisagree: two nodes declare the type differently.
+	// ErrDisagree: two nodes declare the type differently. What waits for a home on
+	// the one that the coordinator does not agree with is dropped with it, and what
+	// is told there is refused. Start it with the coordinator's Shards and ShardOf.
 	ErrDisagree = actor.Error("shard: nodes disagree on Shards or ShardOf")
 	// ErrHops: a message was passed on by too many nodes, none of which was its
 	// home. Homes were moving faster than the news of them; it is safe to retry.

@@ -67,6 +67,13 @@ func (r *shell[M]) again(now time.Time) {
 	}
 }
 
+// giveUp lets go of what waits for homes: see slot.want.
+func (r *shell[M]) giveUp() {
+	for s := range r.allSlots() {
+		s.giveUp()
+	}
+}
+
 // A drain is a shard whose entities were told to end.
 type drain[M any] struct {
 	local    *local[M]

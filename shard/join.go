@@ -136,12 +136,13 @@ func newShell[M any](n node, t Type[M]) *shell[M] {
 // serve one type together, so what they agree on travels and is compared.
 func settingsOf[M any](n node, t Type[M]) settings {
 	agree := fmt.Sprintf("%d shards", t.Shards)
+	exists := func(shard string) bool { _, ok := shardNumber(shard, t.Shards); return ok }
 	return settings{
 		region: region.Settings{
-			Role: t.Role, Agree: agree, Retry: t.Retry, HandOffTimeout: t.HandOffTimeout,
+			Role: t.Role, Agree: agree, Exists: exists, Retry: t.Retry, HandOffTimeout: t.HandOffTimeout,
 		},
 		coordinator: coordinator.Settings{
-			Role: t.Role, Agree: agree, Strategy: t.Strategy, Retry: t.Retry,
+			Role: t.Role, Agree: agree, Exists: exists, Strategy: t.Strategy, Retry: t.Retry,
 			HandOffTimeout: t.HandOffTimeout, ShardStartTimeout: t.ShardStartTimeout,
 			RebalanceEvery: t.RebalanceEvery, Margin: n.DowningMargin(1),
 		},

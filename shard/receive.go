@@ -31,7 +31,7 @@ func (r *shell[M]) Receive(from troupe.ID, _ transport.Lane, frame []byte) {
 	s, ok := r.slotNumbered(int(e.shard))
 	switch {
 	case !ok:
-		r.discard(from, DropDisagree, fmt.Errorf("shard %d of %d: %w", e.shard, r.typ.Shards, ErrDisagree))
+		r.reject(from, e, DropDisagree, fmt.Errorf("shard %d of %d: %w", e.shard, r.typ.Shards, ErrDisagree))
 	case e.kind == frameMessage:
 		r.receiveMessage(from, s, e, message)
 	case e.kind == frameMarker:
@@ -63,13 +63,18 @@ func (r *shell[M]) receiveMessage(from troupe.ID, s *slot[M], e envelope, messag
 		p.m, err = r.typ.Protocol.Decode(message, reply)
 	}
 	if err != nil {
-		r.discard(from, reason, err)
-		if reply != nil {
-			_ = reply.Fail(err) // the asker's own deadline covers a reply that cannot be sent
-		}
+		r.reject(from, e, reason, err)
 		return
 	}
 	s.arrive(from, e, p)
+}
+
+// reject discards a message, and tells its asker if it has one.
+func (r *shell[M]) reject(from troupe.ID, e envelope, why Drop, err error) {
+	r.discard(from, why, err)
+	if e.kind == frameMessage && e.correlation != 0 {
+		_ = r.node.Replier(from, e.correlation).Fail(err) // the asker's own deadline covers a reply that cannot be sent
+	}
 }
 
 func (r *shell[M]) discard(from troupe.ID, why Drop, err error) {

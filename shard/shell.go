@@ -151,11 +151,18 @@ func (r *shell[M]) slotNumbered(number int) (*slot[M], bool) {
 
 // slotNamed finds a slot by the text that travels.
 func (r *shell[M]) slotNamed(shard string) (*slot[M], bool) {
-	number, err := strconv.Atoi(shard)
-	if err != nil || placement.ShardText(number) != shard {
+	number, ok := shardNumber(shard, r.typ.Shards)
+	if !ok {
 		return nil, false
 	}
 	return r.slotNumbered(number)
+}
+
+// shardNumber reads the text that travels; ok is false unless it is that of one
+// of so many shards, or of a negative number that a ShardFunc may give.
+func shardNumber(text string, shards int) (number int, ok bool) {
+	number, err := strconv.Atoi(text)
+	return number, err == nil && placement.ShardText(number) == text && -shards <= number && number < shards
 }
 
 // allSlots yields the slots that are in use, by number, negative ones last.
@@ -171,6 +178,9 @@ func (r *shell[M]) allSlots() iter.Seq[*slot[M]] {
 
 // tellRemote encodes a teller's message once and hands it to the link.
 func (s *slot[M]) tellRemote(ctx context.Context, rt *route[M], p parcel[M]) error {
+	if s.r.control.disagrees.Load() {
+		return s.r.refuse(p.id, ErrDisagree)
+	}
 	b := s.r.frame()
 	defer s.r.putFrame(b)
 	head := envelope{kind: frameMessage, shard: int32(s.number), id: p.id}.append((*b)[:0])

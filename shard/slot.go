@@ -96,6 +96,9 @@ func (s *slot[M]) place(ctx context.Context, p parcel[M]) error {
 
 // keep buffers a message until the home is known and all before it has gone.
 func (s *slot[M]) keep(p parcel[M]) error {
+	if s.r.control.disagrees.Load() {
+		return s.r.refuse(p.id, ErrDisagree)
+	}
 	if err := p.sealed(s.r.typ.Protocol); err != nil {
 		return s.r.refuse(p.id, err)
 	}
@@ -134,9 +137,15 @@ func (s *slot[M]) forward(p parcel[M]) {
 	s.want()
 }
 
-// want lets the core know, once, that messages wait for a home.
+// want lets the core know, once, that messages wait for a home. If nobody will
+// name one, for the coordinator's shards are others, they are let go.
 func (s *slot[M]) want() {
-	if s.target == nil && !s.wanted && s.carry.len()+s.buffer.len() > 0 {
+	switch {
+	case s.target != nil || s.carry.len()+s.buffer.len() == 0:
+	case s.r.control.disagrees.Load():
+		s.wanted = false
+		s.dropWaiting(DropDisagree, ErrDisagree)
+	case !s.wanted:
 		s.wanted = true
 		s.r.control.post(region.Wanted{Shard: s.shard})
 	}
@@ -152,6 +161,18 @@ func (s *slot[M]) steer(rt *route[M]) {
 	if rt != nil && rt.here != nil {
 		rt.here.open.Store(true)
 	}
+}
+
+func (s *slot[M]) dropWaiting(why Drop, err error) {
+	for _, q := range []*queue[M]{&s.carry, &s.buffer} {
+		s.r.dropAll(q, why, err)
+	}
+}
+
+func (s *slot[M]) giveUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.want()
 }
 
 // forget closes the direct way; what is told from now on waits.
@@ -316,9 +337,7 @@ func (s *slot[M]) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget()
-	for _, q := range []*queue[M]{&s.carry, &s.buffer} {
-		s.r.dropAll(q, DropEnded, ErrEnded)
-	}
+	s.dropWaiting(DropEnded, ErrEnded)
 	if s.here != nil {
 		s.r.dropAll(&s.here.held, DropEnded, ErrEnded)
 	}

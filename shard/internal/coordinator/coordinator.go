@@ -24,6 +24,7 @@ import (
 type Settings struct {
 	Role     string             // of the members that host the type and may coordinate it
 	Agree    string             // what all regions of the type must have in common; compared, never read
+	Exists   func(string) bool  // whether there is a shard of that name; others are never given out. nil: all exist
 	Strategy placement.Strategy // placement.LeastShards{}
 
 	Retry             time.Duration // 2 s: what is not answered is asked again; an eighth of it is the finest step
@@ -35,6 +36,9 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() Settings {
+	if s.Exists == nil {
+		s.Exists = func(string) bool { return true }
+	}
 	if s.Strategy == nil {
 		s.Strategy = placement.LeastShards{}
 	}
@@ -141,7 +145,8 @@ type (
 		Stays protocol.Home
 		Stops protocol.Home
 	}
-	// Disagrees: the region has other settings and gets no shards.
+	// Disagrees: the region has other settings. It gets no shards, and those that
+	// it has move to regions that agree.
 	Disagrees struct {
 		Region       member.ID
 		Theirs, Ours string

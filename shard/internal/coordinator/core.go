@@ -157,12 +157,18 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 }
 
 // listens tells whether a word counts: before its report a region is not heard
-// on anything else, for the claim to it is repeated.
+// on anything else, for the claim to it is repeated. One that disagrees may say
+// what it lets go of, and wants nothing: its shards are not ours.
 func (c *Core) listens(from member.ID, word protocol.Word) bool {
-	_, report := word.(protocol.Report)
-	_, refused := word.(protocol.Refused)
 	p := c.reign.parties[from]
-	return report || refused || p != nil && p.answered
+	switch word.(type) {
+	case protocol.Report, protocol.Refused:
+		return true
+	case protocol.BeginHandOffAck, protocol.ShardsStopped:
+		return p != nil && p.answered
+	default:
+		return p != nil && p.answered && !p.disagrees
+	}
 }
 
 func each[E any](list []E, do func(E)) {
@@ -220,7 +226,7 @@ func (c *Core) pending() bool {
 		return true
 	}
 	for id, p := range r.parties { // any order: only whether there is one
-		if p.leaving || !p.answered && !p.absent && c.lives(id) {
+		if p.leaving || p.disagrees && len(r.state.Shards(id)) > 0 || !p.answered && !p.absent && c.lives(id) {
 			return true
 		}
 	}

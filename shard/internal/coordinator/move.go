@@ -55,8 +55,8 @@ func (c *Core) announce(s *shard, to member.ID) {
 }
 
 func (c *Core) acked(now time.Time, from member.ID, a protocol.Ack) {
-	s := c.reign.shard(a.Shard)
-	if s.move == nil || s.move.next != a.Next || s.move.Stage() != Announcing {
+	s, ok := c.reign.shards[a.Shard]
+	if !ok || s.move == nil || s.move.next != a.Next || s.move.Stage() != Announcing {
 		return
 	}
 	if a.Marked {
@@ -105,8 +105,8 @@ func (c *Core) sayHandOff(now time.Time, s *shard) {
 	})
 }
 
-// evict begins a hand-over if the host cannot keep the shard: it leaves, or does
-// not run the shard any more.
+// evict begins a hand-over if the host cannot keep the shard: it leaves, it
+// disagrees on what a shard is, or it does not run the shard any more.
 func (c *Core) evict(now time.Time, s *shard) {
 	if c.evicted(s) {
 		c.begin(now, s)
@@ -119,7 +119,7 @@ func (c *Core) evicted(s *shard) bool {
 		return false
 	}
 	p := c.reign.parties[h.Node]
-	return s.ending || p != nil && p.leaving
+	return s.ending || p != nil && (p.leaving || p.disagrees)
 }
 
 // moveOn begins what must be, repeats what a hand-over waits for, and ends its
@@ -175,9 +175,12 @@ func (c *Core) withoutTheSilent(now time.Time, s *shard) {
 // not ask for that, the shard is handed over as if it had.
 func (c *Core) stopped(now time.Time, from member.ID, t protocol.Tenure) {
 	r := c.reign
-	s := r.shard(t.Shard)
 	there := protocol.Home{Tenure: t, Node: from}
 	r.copies = slices.DeleteFunc(r.copies, func(d doublet) bool { return d.Home == there })
+	if !c.set.Exists(t.Shard) {
+		return
+	}
+	s := r.shard(t.Shard)
 	h, ok := c.home(s)
 	switch {
 	case !ok || h != there:

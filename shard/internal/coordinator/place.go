@@ -38,7 +38,8 @@ func (n *nodes) remove(id member.ID) {
 	}
 }
 
-// A doublet is a copy of what another node owns by a higher epoch.
+// A doublet is a copy of what another node owns by a higher epoch, or of what is
+// no shard at all.
 type doublet struct {
 	protocol.Home
 	due time.Time
@@ -59,6 +60,9 @@ func (c *Core) settled(s *shard) (protocol.Home, bool) {
 // asked answers where a shard lives, or notes who wants to know and sees to it
 // that it gets a home.
 func (c *Core) asked(now time.Time, from member.ID, name string) {
+	if !c.set.Exists(name) {
+		return
+	}
 	s := c.reign.shard(name)
 	if h, ok := c.settled(s); ok {
 		c.say(from, protocol.ShardHomes{Header: c.reign.head(), Homes: []protocol.Home{h}})
@@ -139,7 +143,10 @@ func (c *Core) hostAgain(now time.Time, s *shard) {
 }
 
 func (c *Core) started(now time.Time, from member.ID, t protocol.Tenure) {
-	s := c.reign.shard(t.Shard)
+	s, ok := c.reign.shards[t.Shard]
+	if !ok {
+		return
+	}
 	h, ok := c.home(s)
 	if !ok || h != (protocol.Home{Tenure: t, Node: from}) || s.started {
 		return
@@ -163,11 +170,15 @@ func (c *Core) publish(s *shard) {
 }
 
 // found takes in a shard that a region reports to host: it stays there with its
-// epoch, unless another has it by a higher one.
+// epoch, unless another has it by a higher one. What is no shard here is stopped.
 func (c *Core) found(now time.Time, from member.ID, hosted protocol.Hosted) {
 	r := c.reign
-	s := r.shard(hosted.Shard)
 	here := protocol.Home{Tenure: hosted.Tenure, Node: from}
+	if !c.set.Exists(hosted.Shard) {
+		c.stop(now, here)
+		return
+	}
+	s := r.shard(hosted.Shard)
 	if other, ok := c.home(s); ok {
 		if other.Node == from {
 			return // said twice
@@ -189,6 +200,9 @@ func (c *Core) found(now time.Time, from member.ID, hosted protocol.Hosted) {
 // released takes in a shard that has ended at a region which still has something
 // to carry over: to the home that it has or will get.
 func (c *Core) released(now time.Time, from member.ID, t protocol.Tenure) {
+	if !c.set.Exists(t.Shard) {
+		return
+	}
 	s := c.reign.shard(t.Shard)
 	if s.previous.Epoch.Less(t.Epoch) && !t.Epoch.Less(s.epoch) {
 		s.previous = protocol.Home{Tenure: t, Node: from}
@@ -201,7 +215,12 @@ func (c *Core) released(now time.Time, from member.ID, t protocol.Tenure) {
 // stopCopy has one of two owners stopped.
 func (c *Core) stopCopy(now time.Time, stays, stops protocol.Home) {
 	c.tell(DoubleHosted{Stays: stays, Stops: stops})
-	c.reign.copies = append(c.reign.copies, doublet{Home: stops, due: now})
+	c.stop(now, stops)
+}
+
+// stop has a tenure ended that must not be, until its end is confirmed.
+func (c *Core) stop(now time.Time, h protocol.Home) {
+	c.reign.copies = append(c.reign.copies, doublet{Home: h, due: now})
 	c.stopAgain(now)
 }
 

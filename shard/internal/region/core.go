@@ -106,8 +106,10 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 	case protocol.Claim:
 		c.report(now, from)
 	case protocol.Registered:
+		c.link.disagrees = false
 		c.registered(now)
 	case protocol.Mismatch:
+		c.disagree()
 		c.registered(now)
 		c.tell(Disagrees{Coordinator: from, Ours: c.set.Agree, Coordinated: m.Agree})
 	case protocol.ShardHomes:

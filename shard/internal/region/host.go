@@ -56,7 +56,7 @@ func (c *Core) host(now time.Time, a protocol.Assignment) {
 		return
 	case s.tenancy != nil:
 		return // its end must come first
-	case !s.ended.Less(a.Epoch), a.Epoch.Less(s.known), c.leaving, !self.HasRole(c.set.Role):
+	case !s.ended.Less(a.Epoch), a.Epoch.Less(s.known), c.leaving, !self.HasRole(c.set.Role), !c.set.Exists(a.Shard):
 		if c.leaving {
 			c.say(c.link.obeyed, protocol.GracefulShutdown{})
 		}
@@ -235,9 +235,9 @@ func (c *Core) giveAway(now time.Time) {
 	}
 }
 
-// alone tells whether no other member could host now or soon.
+// alone tells whether no other member could host now or soon what is here.
 func (c *Core) alone() bool {
-	if c.view == nil {
+	if c.view == nil || c.link.disagrees {
 		return true
 	}
 	return !slices.ContainsFunc(c.view.Members, func(m member.Member) bool {

@@ -21,6 +21,8 @@ type Settings struct {
 	Role  string // of the members that host the type; the others are proxies: they route only
 	Agree string // what all regions of the type must have in common, such as the number of shards; compared, never read
 
+	Exists func(string) bool // whether there is a shard of that name; others are never hosted. nil: all exist
+
 	Retry          time.Duration // 2 s: what is not answered is asked again; an eighth of it is the finest step
 	HandOffTimeout time.Duration // 60 s: how long entities may take to stop gracefully
 	MarkTimeout    time.Duration // 5 s, at most HandOffTimeout: how long a host waits for the markers of the other regions
@@ -28,6 +30,9 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() Settings {
+	if s.Exists == nil {
+		s.Exists = func(string) bool { return true }
+	}
 	s.Retry = positive(s.Retry, 2*time.Second)
 	s.HandOffTimeout = positive(s.HandOffTimeout, time.Minute)
 	s.MarkTimeout = min(positive(s.MarkTimeout, 5*time.Second), s.HandOffTimeout)
@@ -183,8 +188,8 @@ func (Kill) action()   {}
 type Event interface{ event() }
 
 type (
-	// Disagrees: the coordinator has other settings, so this region gets no
-	// shards until one of the two is started anew with the other's.
+	// Disagrees: the coordinator has other settings, so this region gets neither
+	// shards nor homes, until a coordinator comes that agrees.
 	Disagrees struct {
 		Coordinator       member.ID
 		Ours, Coordinated string

@@ -11,12 +11,13 @@ import (
 // whose claim it accepted; the one it expects is the one that its own view of
 // the membership names. They differ while a coordinator is being replaced.
 type link struct {
-	term     uint64 // the highest accepted
-	obeyed   member.ID
-	seq      uint64    // of the newest message obeyed
-	accepted bool      // the obeyed one has confirmed our report of this term
-	expected member.ID // zero when there is nobody
-	joined   bool      // this node has been a member
+	term      uint64 // the highest accepted
+	obeyed    member.ID
+	seq       uint64    // of the newest message obeyed
+	accepted  bool      // the obeyed one has confirmed our report of this term
+	disagrees bool      // it has other settings
+	expected  member.ID // zero when there is nobody
+	joined    bool      // this node has been a member
 
 	reportDue time.Time
 	reportGap time.Duration
@@ -34,6 +35,10 @@ func (c *Core) Registered() bool {
 	l := &c.link
 	return l.accepted && !l.expected.IsZero() && l.obeyed == l.expected
 }
+
+// Disagrees tells whether the coordinator has other settings than this region:
+// what waits for homes here waits in vain.
+func (c *Core) Disagrees() bool { return c.link.disagrees }
 
 func (c *Core) unregistered() bool { return !c.link.expected.IsZero() && !c.Registered() }
 
@@ -120,7 +125,7 @@ func (c *Core) obeys(now time.Time, from member.ID, order protocol.Order) bool {
 // accept begins a new term: what the old coordinator had only begun is void.
 func (c *Core) accept(now time.Time, from member.ID, term uint64) {
 	l := &c.link
-	l.term, l.obeyed, l.seq, l.accepted = term, from, 0, false
+	l.term, l.obeyed, l.seq, l.accepted, l.disagrees = term, from, 0, false, false
 	c.hurry(now)
 	if from != c.self {
 		c.say(c.self, protocol.Refused{Highest: term}) // this node's own coordinator, if it thinks it is one
@@ -164,6 +169,14 @@ func (c *Core) reportAgain(now time.Time) {
 	}
 	c.report(now, l.expected)
 	l.reportGap = min(2*max(l.reportGap, c.set.Retry/8), c.set.Retry)
+}
+
+// disagree ends the waits for homes: the coordinator's are of other shards.
+func (c *Core) disagree() {
+	c.link.disagrees = true
+	for _, s := range c.shards { // any order: nothing is put out
+		s.wanted = false
+	}
 }
 
 // registered: the coordinator has the report; now it can be asked.

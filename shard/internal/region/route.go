@@ -20,6 +20,8 @@ func (c *Core) Home(name string) (home member.ID, ok bool) {
 // input was on its way is said again.
 func (c *Core) want(now time.Time, s *shard) {
 	switch {
+	case s.home.IsZero() && c.link.disagrees:
+		return // nobody will name one
 	case s.home.IsZero():
 		s.wanted, s.askDue, s.since = true, now, now
 		c.ask(now, s)
@@ -98,7 +100,7 @@ func (c *Core) unroute(now time.Time, s *shard, markTo member.ID, next protocol.
 	}
 	s.home = member.ID{}
 	if s.flushing {
-		s.wanted, s.flushing, s.askDue, s.since = true, false, now, now
+		s.wanted, s.flushing, s.askDue, s.since = !c.link.disagrees, false, now, now
 	}
 	c.do(Buffer{Shard: s.name, MarkTo: markTo, Epoch: next})
 }
