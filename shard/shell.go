@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	troupe "github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
@@ -62,7 +63,7 @@ func (r *shell[M]) Describe(id string) string { return r.typ.Name + "/" + id }
 // Deliver is Tell. This is the whole way of a message to an entity that is active
 // here: a look at its type, a look for its id, and a push into its mailbox.
 func (r *shell[M]) Deliver(ctx context.Context, id string, m M) error {
-	if t := reflect.TypeOf(m); !r.known.has(t) {
+	if t := typeOf(m); !r.known.has(t) {
 		if err := r.typ.Protocol.Check(m); err != nil {
 			return r.refuse(id, err)
 		}
@@ -93,29 +94,33 @@ func (r *shell[M]) Deliver(ctx context.Context, id string, m M) error {
 }
 
 // known remembers the message types that the protocol has names for: comparing a
-// few pointers is quicker than looking one up.
-type known struct {
-	types atomic.Pointer[[]reflect.Type]
+// few addresses is quicker than looking one up.
+type known [8]atomic.Pointer[byte]
+
+// has compares with the known ones, the first ones first. A nil message has no
+// type.
+func (k *known) has(t *byte) bool {
+	for i := range k {
+		if k[i].Load() == t {
+			return t != nil
+		}
+	}
+	return false
 }
 
-const knownTypes = 8
-
-func (k *known) has(t reflect.Type) bool {
-	types := k.types.Load()
-	return types != nil && slices.Contains(*types, t)
+// add keeps the first few types, each at most once.
+func (k *known) add(t *byte) {
+	for i := range k {
+		if k[i].CompareAndSwap(nil, t) || k[i].Load() == t {
+			return
+		}
+	}
 }
 
-// add keeps the first few types; of two that are added at once one may be lost,
-// and is added again.
-func (k *known) add(t reflect.Type) {
-	var types []reflect.Type
-	if p := k.types.Load(); p != nil {
-		types = *p
-	}
-	if len(types) < knownTypes {
-		types = append(slices.Clip(types), t)
-		k.types.Store(&types)
-	}
+// typeOf gives the address of the description of m's type.
+func typeOf[M any](m M) *byte {
+	t := reflect.TypeOf(m) // an interface, whose second word is the address
+	return (*[2]*byte)(unsafe.Pointer(&t))[1]
 }
 
 // slotOf finds the slot of an entity's shard.

@@ -37,8 +37,9 @@ var rules = []rule{
 	{at: "shard/internal/protocol", pure: true, may: "internal/member placement"},
 	{at: "shard/internal/coordinator", pure: true, may: "internal/member placement shard/internal/protocol"},
 	{at: "shard/internal/region", pure: true, may: "internal/member placement shard/internal/protocol"},
+	{at: "shard/internal/evict", pure: true},
 	{at: "shard", may: "internal/member placement actor wire transport . " +
-		"shard/internal/protocol shard/internal/coordinator shard/internal/region"},
+		"shard/internal/protocol shard/internal/coordinator shard/internal/region shard/internal/evict"},
 	{at: "manage", may: "internal/member actor . shard"},
 
 	// For tests only: nothing above imports them.
