@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -44,8 +45,9 @@ var quick = strings.Fields("-initial-delay 200ms -gossip 200ms -leader-actions 2
 // process is one real node.
 type process struct {
 	name         string
-	http, manage string // URLs
-	audit        string // file
+	http, manage string    // URLs
+	audit        string    // file
+	stdout       io.Writer // nil for nowhere
 	cmd          *exec.Cmd
 	log          bytes.Buffer  // its stderr; read after exit
 	exited       chan struct{} // closed then
@@ -91,7 +93,7 @@ func freePorts(t *testing.T, n int) []string {
 func (p *process) start(t *testing.T, args []string) {
 	t.Helper()
 	p.cmd = exec.Command(binary, args...)
-	p.cmd.Stderr = &p.log
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -50,4 +53,47 @@ func TestThePlay(t *testing.T) {
 	if strings.Contains(stdout.String(), "Repeated joke in #random!") {
 		t.Errorf("a Dad who has not moved repeats himself:\n%s", &stdout)
 	}
+}
+
+// TestAnInterruptedPlayEndsAtOnce interrupts before the first message: no node
+// takes leave of the others, and the reason is said once.
+func TestAnInterruptedPlayEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := &process{name: "the play", exited: make(chan struct{})}
+	var stdout watched
+	p.stdout = &stdout
+	p.start(t, nil)
+	eventually(t, "the play has begun", func() error { return stdout.has("node-0 is up") })
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	p.wantExit(t, exitFailure)
+	if got, want := p.log.String(), "dadbot: the play was interrupted: interrupt signal received\n"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	if stdout.has("has left") == nil {
+		t.Errorf("it takes its time to leave:\n%s", &stdout.b)
+	}
+}
+
+// watched is an output that is read while it grows.
+type watched struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+// has is an error until the output has a text.
+func (w *watched) has(text string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !strings.Contains(w.b.String(), text) {
+		return fmt.Errorf("it has written %q", w.b.String())
+	}
+	return nil
 }

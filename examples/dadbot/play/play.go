@@ -30,8 +30,8 @@ const (
 	random      = "#random"
 )
 
-// Run plays, and leaves no node behind. When ctx ends the nodes leave the stage
-// at once, but gracefully.
+// Run plays, and leaves no node behind. When ctx ends first the nodes do not take
+// leave of each other: nobody is to be left who would miss them.
 func Run(ctx context.Context, p *Paper, style dad.Style) error {
 	playing, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -42,7 +42,8 @@ func Run(ctx context.Context, p *Paper, style dad.Style) error {
 	}
 	err := d.play(playing)
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("the play was interrupted: %w", context.Cause(ctx))
+		d.breakOff()
+		return errors.Join(fmt.Errorf("the play was interrupted: %w", context.Cause(ctx)), p.err)
 	}
 	return errors.Join(err, d.closeDown(), p.err)
 }
@@ -263,4 +264,12 @@ func (d *director) closeDown() error {
 		problems = append(problems, err)
 	}
 	return errors.Join(problems...)
+}
+
+// breakOff ends all nodes at once.
+func (d *director) breakOff() {
+	close(d.gone)
+	for _, h := range d.stage {
+		h.Kill()
+	}
 }
