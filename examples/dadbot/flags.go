@@ -129,12 +129,13 @@ func defaultSeeds() []string {
 
 // parseNode reads what follows "node". All problems are reported together.
 func parseNode(args []string, help io.Writer) (nodeOptions, error) {
+	args = helpFlag(args)
 	i, flags, err := splitIndex(args)
 	if err != nil && !asksForHelp(args) {
 		return nodeOptions{}, err
 	}
 	f := newNodeFlags(i)
-	rest, err := parse(f.set, flags, nodeUsage, help)
+	rest, err := parse(f.set, helpFlag(flags), nodeUsage, help)
 	if err != nil {
 		return nodeOptions{}, err
 	}
@@ -144,6 +145,7 @@ func parseNode(args []string, help io.Writer) (nodeOptions, error) {
 	var problems []error
 	check := func(err error) { problems = append(problems, err) }
 	check(f.checkNumbers())
+	check(f.checkNames())
 	check(f.checkAddresses(i))
 	check(f.apply())
 	if err := errors.Join(problems...); err != nil {
@@ -166,50 +168,6 @@ func splitIndex(args []string) (i int, flags []string, err error) {
 
 func asksForHelp(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, a) })
-}
-
-func (f *nodeFlags) checkNumbers() error {
-	var problems []error
-	positive := f.times()
-	h := &f.opts.house
-	positive = append(positive, setting{name: "quiet", value: &h.Dad.Quiet}, setting{name: "think", value: &h.Dad.Think})
-	for _, s := range positive {
-		if *s.value < 0 || *s.value == 0 && f.given(s.name) {
-			problems = append(problems, fmt.Errorf("-%s is %v: use a time above zero, such as 500ms", s.name, *s.value))
-		}
-	}
-	if h.Shards < 1 {
-		problems = append(problems, fmt.Errorf("-shards is %d: use 1 or more, the same on all nodes", h.Shards))
-	}
-	if t := h.Cluster.Times; t.AcceptablePause < t.Heartbeat && t.AcceptablePause > 0 {
-		problems = append(problems, fmt.Errorf("-acceptable-pause %v is less than -heartbeat %v, so every node would be suspected: use at least %v", t.AcceptablePause, t.Heartbeat, 3*t.Heartbeat))
-	}
-	return errors.Join(problems...)
-}
-
-func (f *nodeFlags) checkAddresses(i int) error {
-	var problems []error
-	used := make(map[string]string)
-	for _, a := range []struct{ flag, value string }{{"http", f.opts.http}, {"manage", f.opts.manage}, {"listen", f.listen}} {
-		_, port, err := net.SplitHostPort(a.value)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("-%s %q: use host:port, such as 127.0.0.1:8080", a.flag, a.value))
-			continue
-		}
-		if other, ok := used[a.value]; ok && port != "0" {
-			problems = append(problems, fmt.Errorf("-%s and -%s are both %s: use two ports", other, a.flag, a.value))
-		}
-		used[a.value] = a.flag
-	}
-	for _, seed := range f.seedList() {
-		if _, _, err := net.SplitHostPort(seed); err != nil {
-			problems = append(problems, fmt.Errorf("-seeds has %q: use host:port, separated by commas", seed))
-		}
-	}
-	if !f.given("seeds") && i < len(defaultSeeds()) && f.listen != defaultSeeds()[i] {
-		problems = append(problems, fmt.Errorf("-listen %s takes %s away from the default seeds, where others look for it: name the seeds with -seeds", f.listen, f.opts.name))
-	}
-	return errors.Join(problems...)
 }
 
 func (f *nodeFlags) given(name string) bool {

@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	args = helpFlag(args)
 	if len(args) > 0 && args[0] == "node" {
 		opts, err := parseNode(args[1:], stdout)
 		if err != nil {

@@ -7,13 +7,16 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/troupe-go/troupe/examples/dadbot/audit"
 	"github.com/troupe-go/troupe/examples/dadbot/house"
 	"github.com/troupe-go/troupe/examples/dadbot/page"
 	"github.com/troupe-go/troupe/manage"
+	"github.com/troupe-go/troupe/transport"
 )
 
 // startWithin bounds the opening of a node: binding, not joining.
@@ -48,7 +51,7 @@ func runNode(ctx context.Context, o nodeOptions, log *slog.Logger) (err error) {
 	defer cancel()
 	h, err := house.Open(opening, o.house)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.name, err)
+		return bindError("-listen", o.house.Cluster.Listen, err)
 	}
 	edge := h.Edge()
 	mux := http.NewServeMux()
@@ -81,10 +84,32 @@ type servers struct {
 func (s *servers) listen(flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w; is another node running? use another port", flag, address, err)
+		return nil, bindError(flag, address, err)
 	}
 	s.listeners = append(s.listeners, l)
 	return l, nil
+}
+
+// bindError words why the address that a flag gave could not be bound, without
+// what package net and package transport say of the address once more.
+func bindError(flag, address string, err error) error {
+	if errors.Is(err, transport.ErrInsecure) {
+		return badUsage("%s %s is reached from beyond this machine, and links have no encryption: allow that with -insecure", flag, address)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = call.Err
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		hint = ": another node may be running; stop it, or use another port"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		hint = ": use an address of this machine"
+	}
+	return fmt.Errorf("%s %s: %w%s", flag, address, err, hint)
 }
 
 // The time-outs of servers: requests are small, and a Dad answers within

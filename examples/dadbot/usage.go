@@ -5,7 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // parse reads flags strictly: an unknown one is refused with the nearest that
@@ -28,12 +32,38 @@ func parse(fs *flag.FlagSet, args []string, usage string, help io.Writer) (rest 
 		fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
 		return nil, badUsage("flag -%s is unknown%s", name, suggest(name, known, "-help lists the flags"))
 	}
+	if m := invalidValue.FindStringSubmatch(err.Error()); m != nil {
+		return nil, badUsage("-%s %s: %s", m[2], m[1], correct(fs.Lookup(m[2]), m[1]))
+	}
 	return nil, usageError{err}
+}
+
+// helpFlag lets people ask with a word: "help" is the flag -help.
+func helpFlag(args []string) []string {
+	if len(args) > 0 && args[0] == "help" {
+		return append(slices.Clone(args[1:]), "-help")
+	}
+	return args
+}
+
+// invalidValue is what package flag says of a value and a flag.
+var invalidValue = regexp.MustCompile(`^invalid value "(.*)" for flag -(\S+): parse error$`)
+
+// correct tells what to write instead of a value that cannot be read.
+func correct(f *flag.Flag, value string) string {
+	of, _ := f.Value.(flag.Getter) // every flag of package flag is one
+	if _, ok := of.Get().(time.Duration); !ok {
+		return "write a whole number"
+	}
+	if _, err := strconv.ParseFloat(value, 64); err == nil {
+		return "write a unit: " + value + "s"
+	}
+	return "write a number and a unit, such as 500ms"
 }
 
 // suggest completes an error about a word that is none of the known ones.
 func suggest(word string, known []string, otherwise string) string {
-	best, distance := "", len(word)/3+2
+	best, distance := "", min(len(word)/2, 3)+1 // a word with half its letters wrong is another one
 	for _, k := range known {
 		if d := edits(word, k); d < distance {
 			best, distance = k, d
