@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,21 +34,34 @@ func Ask[M, R any, Q Request[M, R]](ctx context.Context, to Ref[M], q Q) (R, err
 // its number.
 type promise[R any] struct {
 	done chan struct{} // one token when the ask has ended
-	pool *sync.Pool
+	pool *promisePool[R]
 	sys  *System
 
-	mu       sync.Mutex
-	ask      uint64
-	waiting  bool
-	answered bool // by an actor; else the ask was dropped, or given up
+	// state is the number of the last ask, a multiple of nextAsk, and whether it waits. Whoever takes the bit away ends the ask:
+	// only he may write the result, which is the asker's once done has its token.
+	state    atomic.Uint64
 	value    R
 	err      error
+	answered bool // by an actor; else the ask was dropped, or given up
+	timed    bool // deadline is not zero; the asker's
+
+	mu       sync.Mutex
 	deadline time.Time // zero for none
 	hooks    []func()
 }
 
-// promisePool keeps the promises of one answer type within one system. (The type tells it from other pools.)
-type promisePool[R any] struct{ pool sync.Pool }
+// The bits of a promise's state.
+const (
+	waits   = 1 << iota
+	hooked  // there are hooks: the end of the ask takes the mutex
+	nextAsk // added to the number
+)
+
+// promisePool keeps the promises of one answer type within one system.
+type promisePool[R any] struct {
+	idle sync.Pool
+	sys  *System
+}
 
 // promiseFor gives a promise that is not in use. Only a door with a home has a pool: channels may not cross the bubbles of testing/synctest.
 func promiseFor[R any](door any) *promise[R] {
@@ -58,21 +72,26 @@ func promiseFor[R any](door any) *promise[R] {
 	if sys == nil {
 		return &promise[R]{done: make(chan struct{}, 1)}
 	}
-	pool := &reused[promisePool[R]](sys).pool
-	if p, ok := pool.Get().(*promise[R]); ok {
-		return p
+	return shared(sys, func() *promisePool[R] { return &promisePool[R]{sys: sys} }).get()
+}
+
+func (p *promisePool[R]) get() *promise[R] {
+	if q, ok := p.idle.Get().(*promise[R]); ok {
+		return q
 	}
-	return &promise[R]{done: make(chan struct{}, 1), pool: pool, sys: sys}
+	return &promise[R]{done: make(chan struct{}, 1), pool: p, sys: p.sys}
 }
 
 // open begins an ask and gives its number.
 func (p *promise[R]) open(ctx context.Context) uint64 {
-	deadline, _ := ctx.Deadline()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ask++
-	p.waiting, p.deadline = true, deadline
-	return p.ask
+	if deadline, ok := ctx.Deadline(); ok || p.timed {
+		p.mu.Lock()
+		p.deadline, p.timed = deadline, ok
+		p.mu.Unlock()
+	}
+	ask := p.state.Load() + nextAsk
+	p.state.Store(ask | waits)
+	return ask
 }
 
 // wait gives the end of the ask, which is that of ctx at the latest, and lets the promise be used again: late answers are told
@@ -92,27 +111,47 @@ func (p *promise[R]) wait(ctx context.Context, ask uint64) (v R, answered bool, 
 	if p.pool != nil {
 		var none R
 		p.value, p.err = none, nil
-		p.pool.Put(p)
+		p.pool.idle.Put(p)
 	}
 	return v, answered, err
 }
 
 // end ends the ask, if it is the one that waits.
 func (p *promise[R]) end(ask uint64, v R, err error, answered bool) bool {
-	p.mu.Lock()
-	if !p.waiting || p.ask != ask {
-		p.mu.Unlock()
+	hooks, ok := p.claim(ask)
+	if !ok {
 		return false
 	}
-	p.waiting = false
 	p.value, p.err, p.answered = v, err, answered
-	hooks := p.hooks
-	p.hooks = nil
-	p.mu.Unlock()
 	p.done <- struct{}{}
 	for _, f := range hooks {
 		f()
 	}
+	return true
+}
+
+// claim gives the right to end the ask to the first who comes.
+func (p *promise[R]) claim(ask uint64) (hooks []func(), ok bool) {
+	if p.state.CompareAndSwap(ask|waits, ask) {
+		return nil, true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state.CompareAndSwap(ask|waits|hooked, ask) {
+		hooks, p.hooks = p.hooks, nil
+		return hooks, true
+	}
+	return nil, false
+}
+
+// hook has f run at the end of the ask; false if that has been.
+func (p *promise[R]) hook(ask uint64, f func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.state.CompareAndSwap(ask|waits, ask|waits|hooked) && p.state.Load() != ask|waits|hooked {
+		return false
+	}
+	p.hooks = append(p.hooks, f)
 	return true
 }
 
@@ -139,7 +178,8 @@ func (p *promise[R]) discard(ask uint64, err error) {
 func (p *promise[R]) promise(ask uint64) (Promise, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &pending[R]{p, ask, p.deadline}, p.waiting && p.ask == ask
+	open := p.state.Load()&^hooked == ask|waits
+	return &pending[R]{p, ask, p.deadline}, open
 }
 
 // pending is the Promise of one ask.
@@ -164,14 +204,7 @@ func (q *pending[R]) Reject(err error) {
 
 // OnEnd implements Promise.
 func (q *pending[R]) OnEnd(f func()) {
-	p := q.promise
-	p.mu.Lock()
-	waits := p.waiting && p.ask == q.ask
-	if waits {
-		p.hooks = append(p.hooks, f)
-	}
-	p.mu.Unlock()
-	if !waits {
+	if !q.promise.hook(q.ask, f) {
 		f()
 	}
 }

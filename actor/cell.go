@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,11 +22,8 @@ type Cell[M any] struct {
 	ctx      *Ctx[M] // of this incarnation
 	first    Ctx[M]  // of the first
 	own      *own[M] // nil until needed
-	reason   StopReason
-	busy     bool // in the user's code
 
-	pool  *chunkPool[M]
-	opts  *options
+	kind  *kind[M]
 	owner *owner[M] // nil for a spawned actor
 }
 
@@ -33,6 +31,7 @@ type Cell[M any] struct {
 type owner[M any] struct {
 	self  Ref[M]
 	ended func(left []M, reason StopReason, err error)
+	seen  atomic.Int64 // when the last message was taken, since the system's start
 }
 
 // own is what few actors need.
@@ -76,8 +75,8 @@ func NewCell[M any](h Host, cfg CellConfig[M]) (*Cell[M], error) {
 	if err != nil {
 		return nil, fmt.Errorf("new cell: %w", err)
 	}
-	c.owner = &owner[M]{cfg.Self, cfg.Ended}
-	c.seen.Store(int64(time.Since(c.sys.start)))
+	c.owner = &owner[M]{self: cfg.Self, ended: cfg.Ended}
+	c.owner.saw(c.sys)
 	if err := c.adopt(false); err != nil {
 		return nil, fmt.Errorf("new cell: %w", err)
 	}
@@ -91,11 +90,11 @@ func newCell[M any](home Home, name string, start Start[M], opts []Option) (*Cel
 		return nil, fmt.Errorf("%w: no host", ErrStopped)
 	}
 	sys := home.parent.sys
-	o, err := sys.defaults.with(opts)
+	k, err := kindOf[M](sys, opts)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cell[M]{start: start, opts: o, pool: reused[chunkPool[M]](sys)}
+	c := &Cell[M]{start: start, kind: k}
 	c.sys, c.parent, c.impl, c.name, c.queued = sys, home.parent, c, name, true
 	c.first.cell = c
 	c.ctx = &c.first
@@ -130,7 +129,7 @@ func (c *Cell[M]) acceptLocked(m M) error {
 		return c.refuse()
 	}
 	c.waiting++
-	c.box.push(c.pool, m, nil)
+	c.box.push(c.kind.chunks, m, nil)
 	ready := c.arrived()
 	c.mu.Unlock()
 	c.enqueue(ready)
@@ -143,7 +142,7 @@ func (c *Cell[M]) post(n *note[M], done int32) {
 	c.aside -= done
 	if c.phase != ended {
 		var none M
-		c.box.push(c.pool, none, n)
+		c.box.push(c.kind.chunks, none, n)
 	}
 	ready := c.arrived() || c.wake()
 	c.mu.Unlock()
@@ -167,7 +166,7 @@ func (c *Cell[M]) refuse() error {
 	if c.closed {
 		return &refusal{to: &c.core, err: ErrStopped}
 	}
-	return &refusal{to: &c.core, limit: c.opts.mailbox, err: ErrFull}
+	return &refusal{to: &c.core, limit: c.kind.mailbox, err: ErrFull}
 }
 
 // passed gives m as its recipient is to see it.
@@ -233,8 +232,15 @@ func (c *Cell[M]) resting() bool {
 	return c.hand == nil && (c.own == nil || len(c.own.stash) == 0)
 }
 
-// IdleSince is about when the last message was taken out of the mailbox, or the cell was made.
-func (c *Cell[M]) IdleSince() time.Time { return c.sys.start.Add(time.Duration(c.seen.Load())) }
+// IdleSince is about when the last message was taken out of the mailbox, or the cell was made. Only managed cells keep it.
+func (c *Cell[M]) IdleSince() time.Time {
+	if c.owner == nil {
+		return c.sys.start
+	}
+	return c.sys.start.Add(time.Duration(c.owner.seen.Load()))
+}
+
+func (o *owner[M]) saw(s *System) { o.seen.Store(int64(time.Since(s.start))) }
 
 func (c *Cell[M]) end(reason StopReason) {
 	c.mu.Lock()

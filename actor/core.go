@@ -2,7 +2,6 @@ package actor
 
 import (
 	"container/list"
-	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -35,11 +34,12 @@ type core struct {
 
 	older, younger *core // siblings; the parent's mutex guards them
 
-	seen   atomic.Int64  // when the last message came, since the system's start
 	ending atomic.Uint32 // the StopReason once a stop was asked for; written under mu
 
-	waiting  int32 // messages in the mailbox
-	aside    int32 // Go functions that have not returned
+	waiting  int32      // messages in the mailbox
+	aside    int32      // Go functions that have not returned
+	reason   StopReason // why this incarnation ends; the runner's
+	busy     bool       // in the user's code; the runner's
 	phase    phase
 	queued   bool // in the run queue, or running
 	closed   bool // takes no more messages
@@ -91,7 +91,10 @@ func (c *core) enqueue(ready bool) {
 
 func (c *core) stopReason() StopReason { return StopReason(c.ending.Load()) }
 
-// adopt makes c a child of its parent. A named child needs a name of its own among its live siblings; an empty one is made up.
+// madeUp begins the names of actors that were given none. A counter makes them unique, so that nobody has to remember them.
+const madeUp = "$"
+
+// adopt makes c a child of its parent. A named child needs a name of its own among its live siblings.
 func (c *core) adopt(named bool) error {
 	p := c.parent
 	p.mu.Lock()
@@ -101,9 +104,6 @@ func (c *core) adopt(named bool) error {
 	}
 	k := p.family()
 	if named {
-		if c.name == "" {
-			c.name = "$" + strconv.FormatUint(c.sys.anonymous.Add(1), 10)
-		}
 		if k.names[c.name] != nil {
 			return &refusal{to: c, err: ErrNameTaken}
 		}

@@ -32,14 +32,18 @@ func (r StopReason) String() string {
 // behavior and cleanup functions only.
 type Ctx[M any] struct {
 	cell  *Cell[M]
-	over  bool   // guarded by the cell's mutex, as is scope
-	scope *scope // nil until somebody waits
+	scope *scope // nil until somebody waits; guarded by the cell's mutex
 }
 
 // scope is the standard library's context behind a Ctx that somebody waits on; derived contexts find it there and need no goroutine.
 type scope struct {
 	ctx    context.Context
 	cancel context.CancelFunc
+}
+
+func newScope() *scope {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &scope{ctx, cancel}
 }
 
 func (s *scope) close() {
@@ -50,8 +54,15 @@ func (s *scope) close() {
 
 // overLocked ends the context; its caller closes the scope when it holds the cell's mutex no more.
 func (c *Ctx[M]) overLocked() *scope {
-	c.over = true
-	return c.scope
+	switch s := c.scope; s {
+	case c.cell.sys.over:
+		return nil
+	case nil:
+		c.scope = c.cell.sys.over
+		return nil
+	default:
+		return s
+	}
 }
 
 // waited gives the scope, made on first use.
@@ -59,11 +70,7 @@ func (c *Ctx[M]) waited() *scope {
 	c.cell.mu.Lock()
 	defer c.cell.mu.Unlock()
 	if c.scope == nil {
-		ctx, cancel := context.WithCancel(context.Background())
-		c.scope = &scope{ctx, cancel}
-		if c.over {
-			cancel()
-		}
+		c.scope = newScope()
 	}
 	return c.scope
 }
@@ -78,10 +85,10 @@ func (c *Ctx[M]) Done() <-chan struct{} { return c.waited().ctx.Done() }
 func (c *Ctx[M]) Err() error {
 	c.cell.mu.Lock()
 	defer c.cell.mu.Unlock()
-	if c.over {
-		return context.Canceled
+	if c.scope == nil {
+		return nil
 	}
-	return nil
+	return c.scope.ctx.Err()
 }
 
 type cellKey struct{}

@@ -26,8 +26,9 @@ const (
 	ErrNoReply = Error("actor: stopped without a reply")
 	// ErrNameTaken means that a live sibling has the name.
 	ErrNameTaken = Error("actor: name taken")
-	// ErrBadName means that a name contains a slash, which separates the names in a path.
-	ErrBadName = Error("actor: name contains a slash")
+	// ErrBadName means that a name contains a slash, which separates the names in a path, or begins with a dollar sign, as
+	// names do that are made up.
+	ErrBadName = Error("actor: name contains a slash, or begins with $")
 	// ErrBadOption means that an option is out of its range.
 	ErrBadOption = Error("actor: option out of range")
 	// ErrBadDuration means that a timer was given a negative duration, or a ticker none at all.

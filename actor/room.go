@@ -62,25 +62,25 @@ func (c *Cell[M]) DeliverWait(ctx context.Context, _ string, m M) error {
 	default:
 		c.kin.line.Remove(place)
 		c.crowded = c.kin.line.Len() > 0
-		return &refusal{to: &c.core, limit: c.opts.mailbox, err: ErrFull, cause: ctx.Err()}
+		return &refusal{to: &c.core, limit: c.kind.mailbox, err: ErrFull, cause: ctx.Err()}
 	}
 }
 
 // hasRoom tells whether the mailbox takes a message of somebody who does not stand in line; mu is held.
-func (c *Cell[M]) hasRoom() bool { return !c.crowded && int(c.waiting) < c.opts.mailbox }
+func (c *Cell[M]) hasRoom() bool { return !c.crowded && int(c.waiting) < c.kind.mailbox }
 
 // callLine lets those who wait in while there is room. It does so only when half of the mailbox is free: then each of them
 // can send many messages before he must wait again, and the actor handles many before it wakes somebody. mu is held.
 func (c *Cell[M]) callLine() {
-	limit := int32(c.opts.mailbox)
-	if c.waiting > limit/2 {
+	limit := c.kind.mailbox
+	if int(c.waiting) > limit/2 {
 		return
 	}
 	line := &c.kin.line
-	for e := line.Front(); e != nil && c.waiting < limit; e = line.Front() {
+	for e := line.Front(); e != nil && int(c.waiting) < limit; e = line.Front() {
 		w := line.Remove(e).(*waiter[M])
 		c.waiting++
-		c.box.push(c.pool, w.m, nil)
+		c.box.push(c.kind.chunks, w.m, nil)
 		w.outcome <- nil
 	}
 	c.crowded = line.Len() > 0

@@ -163,7 +163,7 @@ func (c *Cell[M]) fetch() fetched {
 		c.mu.Unlock()
 		c.hand = k
 		if c.owner != nil {
-			c.seen.Store(int64(time.Since(c.sys.start)))
+			c.owner.saw(c.sys)
 		}
 		return taken
 	case c.draining || c.stopReason() != Running:
@@ -188,7 +188,7 @@ func (c *Cell[M]) next() *slot[M] {
 			return s
 		}
 		c.hand = k.next
-		c.pool.put(k)
+		c.kind.chunks.put(k)
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (c *Cell[M]) fail() {
 	launching := c.at == nil && c.phase == starting && c.owner == nil && len(o.restarts) == 0
 	if !launching && c.stopReason() == Running {
 		now := time.Now()
-		o.delay, o.restarts, o.again = c.opts.restart.decide(o.restarts, now, c.sys.jitter())
+		o.delay, o.restarts, o.again = c.kind.restart.decide(o.restarts, now, c.sys.jitter())
 		if o.again {
 			o.restarts = append(o.restarts, now)
 		}

@@ -2,6 +2,7 @@ package actor
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -19,17 +20,20 @@ func (h Home) System() *System {
 	return h.parent.sys
 }
 
-// Spawn starts an actor named name (made up when empty) below h and gives its ref. Start runs on the caller's goroutine before Spawn
+// Spawn starts an actor named name below h and gives its ref. Start runs on the caller's goroutine before Spawn
 // returns, and its error is returned: a first start is not repeated, whatever supervision says about later failures.
-// Messages may be told, through c.Self(), before Start has returned; they are handled after it. The errors are ErrNameTaken, ErrBadName,
+// With an empty name one is made up. Messages may be told, through c.Self(), before Start has returned; they are handled after it. The errors are ErrNameTaken, ErrBadName,
 // ErrBadOption, ErrStopped when h is ending, and what Start returned.
 func Spawn[M any](h Host, name string, start Start[M], opts ...Option) (Ref[M], error) {
-	if strings.Contains(name, "/") {
+	if strings.Contains(name, "/") || strings.HasPrefix(name, madeUp) {
 		return Ref[M]{}, fmt.Errorf("spawn %q: %w", name, ErrBadName)
 	}
 	c, err := newCell(h.Home(), name, start, opts)
 	if err == nil {
-		err = c.adopt(true)
+		if name == "" {
+			c.name = madeUp + strconv.FormatUint(c.sys.anonymous.Add(1), 10)
+		}
+		err = c.adopt(name != "")
 	}
 	if err == nil {
 		err = c.launch()
@@ -43,7 +47,7 @@ func Spawn[M any](h Host, name string, start Start[M], opts ...Option) (Ref[M], 
 // Option varies one spawn.
 type Option interface{ apply(*options) }
 
-// options are immutable once a cell has them, so cells may share them.
+// options are what an Option varies.
 type options struct {
 	mailbox int
 	stash   int
@@ -79,16 +83,4 @@ func (o *options) require(ok bool, format string, args ...any) {
 	if !ok && o.bad == nil {
 		o.bad = fmt.Errorf("%w: %s", ErrBadOption, fmt.Sprintf(format, args...))
 	}
-}
-
-// with gives o with opts applied; o itself is never changed.
-func (o *options) with(opts []Option) (*options, error) {
-	if len(opts) == 0 {
-		return o, nil
-	}
-	varied := *o
-	for _, opt := range opts {
-		opt.apply(&varied)
-	}
-	return &varied, varied.bad
 }

@@ -11,7 +11,7 @@ func (c *Ctx[M]) Stash() error {
 	if cell.at.note == &o.kept {
 		return nil
 	}
-	if len(o.stash) >= cell.opts.stash {
+	if len(o.stash) >= cell.kind.stash {
 		return ErrStashFull
 	}
 	o.stash = append(o.stash, slot[M]{m: cell.at.m})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,8 +41,9 @@ type System struct {
 	gate      func()
 	letters   deadLetters
 	start     time.Time
+	over      *scope        // of all incarnations that have ended and that nobody waited for
 	anonymous atomic.Uint64 // actors without a name
-	types     sync.Map      // reflect.Type of a pool → the pool: what is reused, per message type
+	types     sync.Map      // reflect.Type → what is shared by all that has to do with that type: kinds and pools
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -71,8 +71,10 @@ func NewSystem(cfg Config) *System {
 		gate:      cfg.Gate,
 		letters:   deadLetters{notify: cfg.DeadLetter},
 		start:     time.Now(),
+		over:      newScope(),
 		random:    rand.New(rand.NewPCG(cfg.Seed, cfg.Seed)),
 	}
+	s.over.close()
 	s.root.init(s)
 	return s
 }
@@ -116,16 +118,6 @@ func (s *System) jitter() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.random.Float64()
-}
-
-// reused gives the system's T, a pool, made on first use.
-func reused[T any](s *System) *T {
-	key := reflect.TypeFor[T]()
-	if v, ok := s.types.Load(key); ok {
-		return v.(*T)
-	}
-	v, _ := s.types.LoadOrStore(key, new(T))
-	return v.(*T)
 }
 
 // root is the parent of all: it handles nothing and ends when its last child has.

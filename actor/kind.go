@@ -1,0 +1,35 @@
+package actor
+
+import (
+	"reflect"
+)
+
+// kind is what the cells of one message type share that have the same options. It is not changed any more once a cell has it.
+type kind[M any] struct {
+	options
+	chunks    *chunkPool[M]
+	roundtrip func(any) (any, error)
+}
+
+// kindOf gives the system's kind of actors that understand M, varied by opts.
+func kindOf[M any](s *System, opts []Option) (*kind[M], error) {
+	plain := shared(s, func() *kind[M] { return &kind[M]{*s.defaults, new(chunkPool[M]), s.roundtrip} })
+	if len(opts) == 0 {
+		return plain, nil
+	}
+	varied := *plain
+	for _, opt := range opts {
+		opt.apply(&varied.options)
+	}
+	return &varied, varied.bad
+}
+
+// shared gives the system's T, made on first use.
+func shared[T any](s *System, make func() *T) *T {
+	key := reflect.TypeFor[T]()
+	if v, ok := s.types.Load(key); ok {
+		return v.(*T)
+	}
+	v, _ := s.types.LoadOrStore(key, make())
+	return v.(*T)
+}
