@@ -99,7 +99,10 @@ func bench(ctx context.Context, args []string, out, progress io.Writer) error {
 	r := report.Report{Machine: machine(o.procs), Rounds: o.rounds, Cells: cells}
 	r.Judge()
 	fmt.Fprint(out, r.Text())
-	return cmp.Or(stopped, o.write(&r), failure(&r))
+	if stopped != nil {
+		return fmt.Errorf("stopped before the end, nothing is written: %w", stopped)
+	}
+	return cmp.Or(o.write(&r), failure(&r))
 }
 
 // plan gives the works and systems that were chosen.

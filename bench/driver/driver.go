@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/bench/work"
@@ -115,7 +116,7 @@ func (s System) peer(role string, args []string, in io.Reader, out io.Writer) er
 	var p profiler
 	requests := bufio.NewScanner(in)
 	for requests.Scan() {
-		verb, file, _ := cut(requests.Text())
+		verb, file, _ := strings.Cut(requests.Text(), " ")
 		switch verb {
 		case askMallocs:
 			fmt.Fprintln(out, mallocs())

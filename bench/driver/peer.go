@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -18,8 +17,6 @@ const (
 	askProfile  = "profile" // and a file
 	askProfiled = "profiled"
 )
-
-func cut(line string) (verb, rest string, found bool) { return strings.Cut(line, " ") }
 
 // Peer is another process of the same work. It ends with this one.
 type Peer struct {

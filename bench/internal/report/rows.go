@@ -52,9 +52,13 @@ func (b Result) row() []string {
 	if b.Verdict == Open {
 		return row
 	}
-	row[3] = short(b.Subject)
+	text := short
+	if b.Of == P50 || b.Of == P99 {
+		text = micros
+	}
+	row[3] = text(b.Subject)
 	if b.Other != 0 {
-		row[4], row[5] = short(b.Other), ratio(b.Ratio)
+		row[4], row[5] = text(b.Other), ratio(b.Ratio)
 	}
 	return row
 }

@@ -47,6 +47,20 @@ func find(t *testing.T, name string) work.Work {
 	return w
 }
 
+func TestBuiltinAreAllSystems(t *testing.T) {
+	dirs, err := os.ReadDir("../../systems")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range dirs {
+		names = append(names, d.Name())
+	}
+	if got := slices.Sorted(slices.Values(builtin)); !slices.Equal(got, names) {
+		t.Errorf("systems that are measured = %v, want all folders of systems: %v", got, names)
+	}
+}
+
 func TestRunGivesOneResult(t *testing.T) {
 	s := systemsOf(t, map[string]string{"good": goodScript})[0]
 	if !s.Can(find(t, "ask-1")) || s.Can(find(t, "pingpong")) {

@@ -39,7 +39,7 @@ func Build(ctx context.Context, dir string) ([]System, error) {
 	}
 	var systems []System
 	for _, name := range builtin {
-		s, err := open(ctx, filepath.Join(dir, name))
+		s, err := Open(ctx, filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func Extra(ctx context.Context, dir string) ([]System, error) {
 		if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
 			continue
 		}
-		s, err := open(ctx, path)
+		s, err := Open(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -73,9 +73,9 @@ func Extra(ctx context.Context, dir string) ([]System, error) {
 	return systems, nil
 }
 
-// open asks an executable what it can do. Works that this version does not know
+// Open asks an executable what it can do. Works that this version does not know
 // are passed over.
-func open(ctx context.Context, path string) (System, error) {
+func Open(ctx context.Context, path string) (System, error) {
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
 	s := System{Name: strings.TrimSuffix(filepath.Base(path), ".exe"), path: path, works: map[string]bool{}}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/bench/driver"
@@ -65,16 +66,25 @@ func counting(sums chan<- int) actor.Start[add] {
 }
 
 // patiently tells m and waits for room, as a channel's sender does. Doors that
-// cannot wait are tried again.
+// cannot wait are tried again: a mailbox soon, a link when the other process has
+// had time to read.
 func patiently[M any](ctx context.Context, ref actor.Ref[M], m M) error {
 	for {
 		err := ref.TellWait(ctx, m)
-		if err == nil || !errors.Is(err, actor.ErrFull) && !errors.Is(err, transport.ErrFull) {
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, actor.ErrFull):
+			runtime.Gosched()
+		case errors.Is(err, transport.ErrFull):
+			time.Sleep(linkPause)
+		default:
 			return err
 		}
-		runtime.Gosched()
 	}
 }
+
+const linkPause = 100 * time.Microsecond
 
 func tell(r *driver.Run, senders int) error {
 	sums := make(chan int)
