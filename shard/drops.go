@@ -25,11 +25,12 @@ const (
 	DropControl   Drop = "control message not understood"
 	DropLane      Drop = "control message not sent"
 	DropStaleNote Drop = "stale route not reported"
+	DropRedirect  Drop = "redirection of an ask not sent"
 )
 
 var drops = [...]Drop{
 	DropExpired, DropHops, DropFull, DropStart, DropEnded, DropUnsent, DropEnvelope, DropMessage,
-	DropDisagree, DropControl, DropLane, DropStaleNote,
+	DropDisagree, DropControl, DropLane, DropStaleNote, DropRedirect,
 }
 
 // counts are the drops by reason.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	troupe "github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 )
 
@@ -15,6 +17,8 @@ const (
 	frameMarker                    // behind the last message of a region, in the shard's lane
 	frameCarryDone                 // behind what the previous host carried over, in the shard's lane
 	frameControl                   // between regions and coordinator, in the control lane
+	frameRelayed                   // a user's message with an ask of another node than the sender
+	frameRedirect                  // an ask of the receiver was passed on to another home
 )
 
 // ErrEnvelope: what arrived is not what this version sends.
@@ -31,7 +35,11 @@ type envelope struct {
 	correlation uint64        // of an ask; 0 for a tell
 	remaining   time.Duration // until the asker gives up; 0 for never. The time left travels, not the instant: clocks differ.
 	id          string        // of the entity; empty in markers
+	node        troupe.ID     // who asked, if relayed; the other home, of a redirect; does not travel otherwise
 }
+
+// named tells whether the envelope has a node in it.
+func (e envelope) named() bool { return e.kind == frameRelayed || e.kind == frameRedirect }
 
 // Offsets of the fixed part; all integers are big endian.
 const (
@@ -44,6 +52,15 @@ const (
 	envelopeSize  = 38
 )
 
+// asker is the node that gets the answer, if the message came from there or was
+// passed on by another.
+func (e envelope) asker(from troupe.ID) troupe.ID {
+	if e.kind == frameRelayed {
+		return e.node
+	}
+	return from
+}
+
 func (e envelope) append(dst []byte) []byte {
 	dst = append(dst, e.kind, e.hops)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(e.shard))
@@ -52,7 +69,18 @@ func (e envelope) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, e.correlation)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(e.remaining.Microseconds()))
 	dst = binary.AppendUvarint(dst, uint64(len(e.id)))
-	return append(dst, e.id...)
+	dst = append(dst, e.id...)
+	if e.named() {
+		dst = appendNode(dst, e.node)
+	}
+	return dst
+}
+
+func appendNode(dst []byte, n troupe.ID) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(n.Host)))
+	dst = append(dst, n.Host...)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(n.Port))
+	return binary.BigEndian.AppendUint64(dst, uint64(n.UID))
 }
 
 // address fills in what depends on the home: frame begins with an envelope.
@@ -76,14 +104,32 @@ func openEnvelope(frame []byte) (e envelope, message []byte, err error) {
 	}
 	micros := binary.BigEndian.Uint64(frame[atRemaining:])
 	e.remaining = time.Duration(min(micros, uint64(maxRemaining/time.Microsecond))) * time.Microsecond
-	n, used := binary.Uvarint(frame[envelopeSize:])
-	rest := frame[envelopeSize:]
-	if used <= 0 || n > uint64(len(rest)-used) {
+	id, rest, ok := cut(frame[envelopeSize:])
+	if !ok {
 		return envelope{}, nil, fmt.Errorf("length of the id is beyond the frame's end: %w", ErrEnvelope)
 	}
-	rest = rest[used:]
-	e.id = string(rest[:n])
-	return e, rest[n:], nil
+	e.id = id
+	if !e.named() {
+		return e, rest, nil
+	}
+	host, rest, ok := cut(rest)
+	if !ok || len(rest) < 10 {
+		return envelope{}, nil, fmt.Errorf("a node is cut short: %w", ErrEnvelope)
+	}
+	e.node = troupe.ID{
+		Address: member.Address{Host: host, Port: int(binary.BigEndian.Uint16(rest))},
+		UID:     int64(binary.BigEndian.Uint64(rest[2:])),
+	}
+	return e, rest[10:], nil
+}
+
+// cut takes a text with its length off the front of b.
+func cut(b []byte) (text string, rest []byte, ok bool) {
+	n, used := binary.Uvarint(b)
+	if used <= 0 || n > uint64(len(b)-used) {
+		return "", nil, false
+	}
+	return string(b[used:][:n]), b[used:][n:], true
 }
 
 // An ask that waits longer is as good as one that waits for ever.

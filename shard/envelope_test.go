@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 )
 
@@ -20,6 +21,8 @@ func TestEnvelope(t *testing.T) {
 			correlation: 77, remaining: 3 * time.Second, id: strings.Repeat("ü", 300),
 		},
 		{kind: frameMessage, remaining: maxRemaining},
+		{kind: frameRelayed, correlation: 5, id: "#1", node: member.ID{Address: member.Address{Host: "::1", Port: 65535}, UID: -1}},
+		{kind: frameRedirect, correlation: 5, node: member.ID{Address: member.Address{Host: "node", Port: 1}, UID: 7}},
 	} {
 		frame := append(e.append(nil), "rest"...)
 		got, rest, err := openEnvelope(frame)
@@ -37,6 +40,7 @@ func TestEnvelope(t *testing.T) {
 func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(append(envelope{kind: frameMessage, shard: -1, remaining: time.Hour, id: "#engineering"}.append(nil), "rest"...))
+	f.Add(append(envelope{kind: frameRelayed, id: "#1", node: member.ID{Address: member.Address{Host: "node", Port: 1}, UID: 7}}.append(nil), "rest"...))
 	f.Add(append(make([]byte, envelopeSize), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		e, rest, err := openEnvelope(frame)

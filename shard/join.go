@@ -51,6 +51,7 @@ type node interface {
 	Subscribe(func(*troupe.View)) (unsubscribe func())
 	Open(name string, h troupe.PortHandler) (port, error)
 	Expect(to troupe.ID, p wire.Pending) (correlation uint64)
+	Redirect(correlation uint64, to troupe.ID)
 	Replier(asker troupe.ID, correlation uint64) wire.Replier
 	OnLeave(name string, f func(context.Context) error) error
 	OnEnd(name string, f func()) error

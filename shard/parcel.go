@@ -15,6 +15,10 @@ type parcel[M any] struct {
 	hops uint8 // how often a node passed it on because it was not the home
 	*seal
 
+	// origin is where the ask of another node is answered; nil for a tell and for
+	// an ask of this node.
+	origin *origin
+
 	// deadline is when the asker gives up; zero for a tell and for an ask without limit.
 	deadline time.Time
 }
@@ -24,9 +28,22 @@ type seal struct {
 	message []byte       // wire name and payload
 	pending wire.Pending // the ask that waits for an answer; nil for a tell
 
-	// An ask is registered once per home, however often the link has to be tried.
+	// An ask of this node is registered once, and follows the request from home to home.
 	home        troupe.ID
 	correlation uint64
+}
+
+// An origin is an ask as its own node knows it. Whoever passes the request on
+// passes the origin on, too, so that the new home answers there itself.
+type origin struct {
+	asker       troupe.ID
+	correlation uint64
+}
+
+// relayed is the pending ask of a request from another node that knows its
+// origin: so it is found again for requests that come back out of a mailbox.
+type relayed interface {
+	Origin() (asker troupe.ID, correlation uint64)
 }
 
 // sealed encodes the message, once. It fails for a message that cannot travel.
@@ -44,6 +61,10 @@ func (p *parcel[M]) sealed(protocol *wire.Protocol[M]) error {
 
 func (p *parcel[M]) bind(s *seal) {
 	p.seal = s
+	if from, ok := s.pending.(relayed); ok && p.origin == nil {
+		p.origin = new(origin)
+		p.origin.asker, p.origin.correlation = from.Origin()
+	}
 	if s.pending != nil && p.deadline.IsZero() {
 		p.deadline, _ = s.pending.Deadline()
 	}
@@ -63,13 +84,17 @@ func remaining(deadline, now time.Time) time.Duration {
 	return max(deadline.Sub(now), time.Microsecond)
 }
 
-// expect gives the correlation id under which home will answer the ask; zero for a tell.
+// expect gives the correlation id under which home will answer this node's ask;
+// zero for a tell.
 func (s *seal) expect(n node, home troupe.ID) uint64 {
-	if s.pending == nil {
+	switch {
+	case s.pending == nil:
 		return 0
+	case s.correlation == 0:
+		s.correlation = n.Expect(home, s.pending)
+	case s.home != home:
+		n.Redirect(s.correlation, home)
 	}
-	if s.home != home {
-		s.home, s.correlation = home, n.Expect(home, s.pending)
-	}
+	s.home = home
 	return s.correlation
 }

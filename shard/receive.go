@@ -32,8 +32,10 @@ func (r *shell[M]) Receive(from troupe.ID, _ transport.Lane, frame []byte) {
 	switch {
 	case !ok:
 		r.reject(from, e, DropDisagree, fmt.Errorf("shard %d of %d: %w", e.shard, r.typ.Shards, ErrDisagree))
-	case e.kind == frameMessage:
+	case e.kind == frameMessage, e.kind == frameRelayed:
 		r.receiveMessage(from, s, e, message)
+	case e.kind == frameRedirect:
+		r.node.Redirect(e.correlation, e.node)
 	case e.kind == frameMarker:
 		r.control.enqueue(incoming{in: region.Marked{From: from, Shard: s.shard, Epoch: e.epoch}})
 	case e.kind == frameCarryDone:
@@ -47,11 +49,12 @@ func (r *shell[M]) Receive(from troupe.ID, _ transport.Lane, frame []byte) {
 func (r *shell[M]) NoPort(from troupe.ID) { r.control.enqueue(incoming{noPort: from}) }
 
 func (r *shell[M]) receiveMessage(from troupe.ID, s *slot[M], e envelope, message []byte) {
+	p := parcel[M]{id: e.id, hops: e.hops}
 	var reply wire.Replier
 	if e.correlation != 0 {
-		reply = r.node.Replier(from, e.correlation)
+		p.origin = &origin{e.asker(from), e.correlation}
+		reply = r.node.Replier(p.origin.asker, p.origin.correlation)
 	}
-	p := parcel[M]{id: e.id, hops: e.hops}
 	if e.remaining > 0 {
 		p.deadline = time.Now().Add(e.remaining)
 	}
@@ -72,8 +75,8 @@ func (r *shell[M]) receiveMessage(from troupe.ID, s *slot[M], e envelope, messag
 // reject discards a message, and tells its asker if it has one.
 func (r *shell[M]) reject(from troupe.ID, e envelope, why Drop, err error) {
 	r.discard(from, why, err)
-	if e.kind == frameMessage && e.correlation != 0 {
-		_ = r.node.Replier(from, e.correlation).Fail(err) // the asker's own deadline covers a reply that cannot be sent
+	if (e.kind == frameMessage || e.kind == frameRelayed) && e.correlation != 0 {
+		_ = r.node.Replier(e.asker(from), e.correlation).Fail(err) // the asker's own deadline covers a reply that cannot be sent
 	}
 }
 

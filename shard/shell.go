@@ -218,14 +218,32 @@ func (s *slot[M]) send(rt *route[M], p *parcel[M]) error {
 	if err := p.sealed(s.r.typ.Protocol); err != nil {
 		return err
 	}
+	e := envelope{
+		kind: frameMessage, hops: p.hops, shard: int32(s.number), epoch: rt.epoch,
+		remaining: remaining(p.deadline, time.Now()), id: p.id,
+	}
+	if p.origin == nil {
+		e.correlation = p.expect(s.r.node, rt.home)
+	} else {
+		e.kind, e.node, e.correlation = frameRelayed, p.origin.asker, p.origin.correlation
+	}
 	b := s.r.frame()
 	defer s.r.putFrame(b)
-	*b = envelope{
-		kind: frameMessage, hops: p.hops, shard: int32(s.number), epoch: rt.epoch,
-		correlation: p.expect(s.r.node, rt.home), remaining: remaining(p.deadline, time.Now()), id: p.id,
-	}.append((*b)[:0])
-	*b = append(*b, p.message...)
-	return s.r.port.Send(rt.home, s.lane, *b)
+	*b = append(e.append((*b)[:0]), p.message...)
+	err := s.r.port.Send(rt.home, s.lane, *b)
+	if err == nil && p.origin != nil {
+		s.redirect(*p.origin, rt.home)
+	}
+	return err
+}
+
+// redirect tells a node that asked where its request is now: when that home is
+// removed the ask has ended, and not when this node is.
+func (s *slot[M]) redirect(o origin, home troupe.ID) {
+	frame := envelope{kind: frameRedirect, shard: int32(s.number), correlation: o.correlation, node: home}.append(nil)
+	if err := s.r.port.Send(o.asker, s.lane, frame); err != nil {
+		s.r.counts.add(DropRedirect)
+	}
 }
 
 func (r *shell[M]) frame() *[]byte {

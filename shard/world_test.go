@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,7 +44,7 @@ func (w *world) start(roles ...string) *fakeNode {
 	n := &fakeNode{
 		w: w, id: id, system: actor.NewSystem(actor.Config{Name: id.String(), Log: w.log}),
 		done: make(chan struct{}), links: map[laneKey]chan sent{}, ports: map[string]troupe.PortHandler{},
-		asks: map[uint64]wire.Pending{}, components: map[any]any{},
+		asks: map[uint64]fakeAsk{}, components: map[any]any{},
 	}
 	w.nodes[id] = n
 	w.members = append(w.members, member.Member{ID: id, Status: member.Up, UpNumber: w.age, Roles: roles, DataCenter: "default"})
@@ -62,8 +63,14 @@ func (w *world) set(n *fakeNode, s member.Status) {
 		members = slices.Delete(members, i, i+1)
 	}
 	w.members = members
+	nodes := slices.Collect(maps.Values(w.nodes))
 	w.mu.Unlock()
 	w.publish()
+	for _, other := range nodes {
+		if s == member.Removed {
+			other.without(n.id)
+		}
+	}
 }
 
 func (w *world) view(self member.ID) *troupe.View {
@@ -114,7 +121,7 @@ type fakeNode struct {
 	watchers   []func(*troupe.View)
 	links      map[laneKey]chan sent
 	ports      map[string]troupe.PortHandler
-	asks       map[uint64]wire.Pending
+	asks       map[uint64]fakeAsk
 	asked      uint64
 	components map[any]any
 	onLeave    []func(context.Context) error
@@ -238,11 +245,17 @@ func (n *fakeNode) carry(l laneKey, frames <-chan sent) {
 	}
 }
 
-func (n *fakeNode) Expect(_ troupe.ID, p wire.Pending) uint64 {
+// fakeAsk is an ask that waits for an answer, and the node that has it.
+type fakeAsk struct {
+	to      member.ID
+	pending wire.Pending
+}
+
+func (n *fakeNode) Expect(to troupe.ID, p wire.Pending) uint64 {
 	n.mu.Lock()
 	n.asked++
 	id := n.asked
-	n.asks[id] = p
+	n.asks[id] = fakeAsk{to, p}
 	n.mu.Unlock()
 	p.OnEnd(func() {
 		n.mu.Lock()
@@ -252,25 +265,55 @@ func (n *fakeNode) Expect(_ troupe.ID, p wire.Pending) uint64 {
 	return id
 }
 
+func (n *fakeNode) Redirect(correlation uint64, to troupe.ID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if a, ok := n.asks[correlation]; ok {
+		n.asks[correlation] = fakeAsk{to, a.pending}
+	}
+}
+
+// without ends the asks that a removed node has.
+func (n *fakeNode) without(gone member.ID) {
+	n.mu.Lock()
+	var ended []wire.Pending
+	for _, a := range n.asks {
+		if a.to == gone {
+			ended = append(ended, a.pending)
+		}
+	}
+	n.mu.Unlock()
+	for _, p := range ended {
+		p.Reject(troupe.ErrPeerRemoved)
+	}
+}
+
 func (n *fakeNode) Replier(asker troupe.ID, correlation uint64) wire.Replier {
-	return fakeReplier{n.w, asker, correlation}
+	return fakeReplier{n, asker, correlation}
 }
 
 type fakeReplier struct {
-	w           *world
+	by          *fakeNode
 	asker       member.ID
 	correlation uint64
 }
 
+// pending is the ask; nil if the asker is gone, or this node, whose word does not
+// get out any more.
 func (r fakeReplier) pending() wire.Pending {
-	n := r.w.node(r.asker)
-	if n == nil {
+	r.by.mu.Lock()
+	gone := r.by.ended
+	r.by.mu.Unlock()
+	n := r.by.w.node(r.asker)
+	if n == nil || gone {
 		return nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.asks[r.correlation]
+	return n.asks[r.correlation].pending
 }
+
+func (r fakeReplier) Origin() (asker troupe.ID, correlation uint64) { return r.asker, r.correlation }
 
 func (r fakeReplier) Reply(payload []byte) error {
 	if p := r.pending(); p != nil {

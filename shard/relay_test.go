@@ -1,0 +1,67 @@
+package shard
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	troupe "github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/shard/internal/region"
+)
+
+// passedOn asks, from a third node, an entity that is busy for that long on its
+// home b; the request takes the way over a, by a route that is wrong.
+func passedOn(t *testing.T, w *world, busy time.Duration) (a, b *fakeNode, answer <-chan error) {
+	l := newLedger(t)
+	b, edge := w.start("dad"), w.start("edge")
+	typ := l.declare(b)
+	typ.Role = "dad"
+	joinOn(t, b, typ)
+	onEdge := joinOn(t, edge, typ)
+	tell(t, onEdge, "#1", say{From: "x", N: 1})
+	time.Sleep(5 * time.Second)
+	a = w.start("dad")
+	typ.Start = l.start(a.id)
+	joinOn(t, a, typ)
+	tell(t, onEdge, "#1", say{From: "x", N: 2, Work: busy})
+	time.Sleep(5 * time.Second)
+	s, err := onEdge.r.slotOf("#1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.setRoute(region.Route{Shard: s.shard, Home: a.id, Epoch: s.target.epoch}, time.Now())
+	answered := make(chan error, 1)
+	go func() {
+		got, err := ask(onEdge, "#1", time.Hour)
+		if err == nil && len(got) != 2 {
+			t.Errorf("the entity has heard %v, want two", got)
+		}
+		answered <- err
+	}()
+	time.Sleep(5 * time.Second)
+	return a, b, answered
+}
+
+// An ask that a node passed on is answered to the asker itself: it does not need
+// that node any more.
+func TestAskOutlivesTheNodeThatPassedItOn(t *testing.T) {
+	in(t, func(w *world) {
+		a, _, answer := passedOn(t, w, time.Minute)
+		a.leave()
+		if err := <-answer; err != nil {
+			t.Errorf("ask: %v", err)
+		}
+	})
+}
+
+// It ends with the node that has it.
+func TestPassedOnAskEndsWithItsHome(t *testing.T) {
+	in(t, func(w *world) {
+		_, b, answer := passedOn(t, w, time.Minute)
+		go b.crash(5 * time.Second)
+		if err := <-answer; !errors.Is(err, troupe.ErrPeerRemoved) {
+			t.Errorf("ask: %v, want ErrPeerRemoved", err)
+		}
+		time.Sleep(2 * time.Minute)
+	})
+}
