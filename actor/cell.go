@@ -113,10 +113,14 @@ func (c *Cell[M]) Describe(string) string { return c.path() }
 // Deliver puts m into the mailbox. After nil, m will be handled, or be handed to Ended, or be a dead letter; after an error it was
 // certainly not accepted: ErrStopped once the actor is stopping, draining or passivating, ErrFull at the bound. It
 // neither blocks nor allocates. The context is not looked at.
-func (c *Cell[M]) Deliver(_ context.Context, _ string, m M) error {
-	m, err := c.passed(m)
-	if err != nil {
-		return err
+func (c *Cell[M]) Deliver(_ context.Context, _ string, m M) error { return c.accept(m) }
+
+func (c *Cell[M]) accept(m M) error {
+	if c.kind.roundtrip != nil {
+		var err error
+		if m, err = c.roundtrip(m); err != nil {
+			return err
+		}
 	}
 	c.mu.Lock()
 	return c.acceptLocked(m)
@@ -169,16 +173,9 @@ func (c *Cell[M]) refuse() error {
 	return &refusal{to: &c.core, limit: c.kind.mailbox, err: ErrFull}
 }
 
-// passed gives m as its recipient is to see it.
-func (c *Cell[M]) passed(m M) (M, error) {
-	if c.sys.roundtrip == nil {
-		return m, nil
-	}
-	return c.roundtrip(m)
-}
-
+// roundtrip gives m as its recipient is to see it.
 func (c *Cell[M]) roundtrip(m M) (M, error) {
-	v, err := c.sys.roundtrip(m)
+	v, err := c.kind.roundtrip(m)
 	if err != nil {
 		return m, fmt.Errorf("tell %s: %w", c.path(), err)
 	}

@@ -34,13 +34,8 @@ type mailbox[M any] struct {
 // push appends a message; the bound is the caller's matter.
 func (q *mailbox[M]) push(p *chunkPool[M], m M, n *note[M]) {
 	k := q.last
-	if k == nil {
-		k = p.get(smallChunk)
-		q.first, q.last = k, k
-	} else if k.w == len(k.slots) {
-		k.next = p.get(largeChunk)
-		k = k.next
-		q.last = k
+	if k == nil || k.w == len(k.slots) {
+		k = q.grow(p)
 	}
 	s := &k.slots[k.w]
 	s.m, s.note = m, n
@@ -48,6 +43,18 @@ func (q *mailbox[M]) push(p *chunkPool[M], m M, n *note[M]) {
 	if n == nil {
 		k.told++
 	}
+}
+
+// grow appends a chunk.
+func (q *mailbox[M]) grow(p *chunkPool[M]) *chunk[M] {
+	if q.last == nil {
+		q.first = p.get(smallChunk)
+		q.last = q.first
+	} else {
+		q.last.next = p.get(largeChunk)
+		q.last = q.last.next
+	}
+	return q.last
 }
 
 // take removes the first chunk, nil when there is none.

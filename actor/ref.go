@@ -33,10 +33,14 @@ func NewRef[M any](d Door[M], key string) Ref[M] { return Ref[M]{d, key} }
 // promises no more than the hand-over. A local actor's Tell neither blocks nor allocates, and it works with a context
 // that is done, so that an actor can tell from its cleanup. The zero Ref refuses with [ErrStopped].
 func (r Ref[M]) Tell(ctx context.Context, m M) error {
-	if r.door == nil {
+	switch d := r.door.(type) {
+	case *Cell[M]: // spares most tells a dynamic call
+		return d.accept(m)
+	case nil:
 		return ErrStopped
+	default:
+		return d.Deliver(ctx, r.key, m)
 	}
-	return r.door.Deliver(ctx, r.key, m)
 }
 
 // IsZero tells whether r is the zero Ref, which has no actor behind it.

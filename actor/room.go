@@ -20,6 +20,8 @@ type PatientDoor[M any] interface {
 // their own, do so until their contexts end, so give them a deadline.
 func (r Ref[M]) TellWait(ctx context.Context, m M) error {
 	switch d := r.door.(type) {
+	case *Cell[M]: // as in Tell
+		return d.acceptWait(ctx, m)
 	case nil:
 		return ErrStopped
 	case PatientDoor[M]:
@@ -36,15 +38,24 @@ type waiter[M any] struct {
 }
 
 // DeliverWait implements [PatientDoor]; see [Ref.TellWait].
-func (c *Cell[M]) DeliverWait(ctx context.Context, _ string, m M) error {
-	m, err := c.passed(m)
-	if err != nil {
-		return err
+func (c *Cell[M]) DeliverWait(ctx context.Context, _ string, m M) error { return c.acceptWait(ctx, m) }
+
+func (c *Cell[M]) acceptWait(ctx context.Context, m M) error {
+	if c.kind.roundtrip != nil {
+		var err error
+		if m, err = c.roundtrip(m); err != nil {
+			return err
+		}
 	}
 	c.mu.Lock()
 	if c.closed || c.hasRoom() {
 		return c.acceptLocked(m)
 	}
+	return c.stand(ctx, m)
+}
+
+// stand has the caller stand in line until he is called, or has enough of it. It lets go of mu, which is held.
+func (c *Cell[M]) stand(ctx context.Context, m M) error {
 	w := &waiter[M]{m, make(chan error, 1)}
 	place := c.family().line.PushBack(w)
 	c.crowded = true

@@ -181,16 +181,22 @@ func (c *Cell[M]) fetch() fetched {
 
 // next gives the next message in hand, nil when there is none.
 func (c *Cell[M]) next() *slot[M] {
-	for k := c.hand; k != nil; k = c.hand {
+	for k := c.hand; k != nil; k = c.turn() {
 		if k.r < k.w {
 			s := &k.slots[k.r]
 			k.r++
 			return s
 		}
-		c.hand = k.next
-		c.kind.chunks.put(k)
 	}
 	return nil
+}
+
+// turn lets go of the first chunk in hand, which is worked off, and gives the next.
+func (c *Cell[M]) turn() *chunk[M] {
+	k := c.hand
+	c.hand = k.next
+	c.kind.chunks.put(k)
+	return c.hand
 }
 
 // handle gives the messages in hand to the behavior and returns what is left of the budget.

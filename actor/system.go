@@ -37,7 +37,7 @@ type System struct {
 	sched     *scheduler
 	log       *slog.Logger
 	defaults  *options
-	roundtrip func(any) (any, error)
+	roundtrip func(any) (any, error) // of all kinds
 	gate      func()
 	letters   deadLetters
 	start     time.Time
