@@ -10,7 +10,7 @@ const known = new Map(); // id → message, joke or note of this visit: Dad forg
 const shown = new Map(); // id → its list item
 const kept = 1000;
 
-const chatURL = () => "/chats/" + encodeURIComponent(chat);
+const chatURL = (name) => "/chats/" + encodeURIComponent(name);
 
 function open(name) {
   chat = name.trim().replace(/^#+/, "") || "engineering";
@@ -23,13 +23,18 @@ function open(name) {
   known.clear();
   shown.clear();
   lines.replaceChildren();
-  complain("");
+  complain("message", "");
+  complain("dad", "");
   poll(visit);
 }
 
-function complain(text) {
-  problem.hidden = !text;
-  if (problem.textContent !== text) problem.textContent = text;
+const problems = { message: "", dad: "" }; // what is wrong with each, if anything
+
+function complain(about, text) {
+  problems[about] = text;
+  const all = Object.values(problems).filter(Boolean).join(" ");
+  problem.hidden = !all;
+  if (problem.textContent !== all) problem.textContent = all;
 }
 
 async function poll(mine) {
@@ -41,17 +46,17 @@ let trouble = 0;
 
 async function look(mine) {
   try {
-    const r = await fetch(chatURL(), { signal: AbortSignal.timeout(8000) });
+    const r = await fetch(chatURL(chat), { signal: AbortSignal.timeout(8000) });
     const body = await r.json();
     if (mine !== visit) return;
     if (!r.ok) throw new Error(body.error);
-    if (trouble) complain("");
+    complain("dad", "");
     trouble = 0;
     show(body);
   } catch (e) {
     if (mine !== visit) return;
     // One answer may be late while Dad moves to another node.
-    if (++trouble > 2) complain("Dad does not answer: " + e.message + ". Trying again.");
+    if (++trouble > 2) complain("dad", "Dad does not answer: " + e.message + ". Trying again.");
   }
 }
 
@@ -131,34 +136,68 @@ function newID() {
   return "page-" + Array.from(b, (n) => n.toString(16).padStart(2, "0")).join("");
 }
 
-// send repeats with the same id while the node asks for it, so that a message
-// is said once.
-async function send(m) {
-  const mine = visit, url = chatURL() + "/messages";
-  for (let attempt = 0; ; attempt++) {
-    try {
-      const r = await fetch(url, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ id: m.id, from: m.from, text: m.text }),
-        signal: AbortSignal.timeout(8000),
-      });
-      if (r.ok) {
-        if (mine === visit) complain("");
-        return;
-      }
-      const { error } = await r.json();
-      if (r.status !== 503 || attempt >= 9) throw new Error(error);
-    } catch (e) {
-      if (mine !== visit) return;
-      known.delete(m.id);
+const tries = 10; // of one message
+const waiting = new Map(); // chat → its messages that are not settled, as a chain: each waits for the one before
+const mayWait = 20; // in one chat
+
+// enqueue keeps the order of messages, though one of them is repeated.
+function enqueue(to, m) {
+  const { count, last } = waiting.get(to) ?? { count: 0, last: Promise.resolve() };
+  if (count >= mayWait) return false;
+  const turn = last.then(() => send(to, m)).then(() => {
+    const w = waiting.get(to);
+    if (--w.count === 0) waiting.delete(to);
+  });
+  waiting.set(to, { count: count + 1, last: turn });
+  return true;
+}
+
+// send repeats with the same id while there is hope, so that a message is said
+// once, also when only the answer was lost. It never throws.
+async function send(to, m) {
+  let perhaps = false; // whether an answer may have been lost
+  for (let left = tries - 1; ; left--) {
+    const { ok, again, reason } = await post(to, m);
+    if (ok) {
+      m.sending = false;
       render();
-      complain("Not sent: " + e.message);
-      $("text").value ||= m.text;
+      complain("message", "");
       return;
     }
-    await new Promise((again) => setTimeout(again, 1000));
+    perhaps ||= reason === noAnswer;
+    const what = (perhaps ? "Perhaps sent" : "Not sent") + (to === chat ? "" : " to #" + to) + ": " + reason;
+    if (!again || left === 0) {
+      giveUp(to, m, what + (perhaps ? ". Look before you send it again." : "."));
+      return;
+    }
+    complain("message", perhaps ? what + ". Trying again; it is said only once." : "");
+    await new Promise((next) => setTimeout(next, 1000));
   }
+}
+
+const noAnswer = "no answer came";
+
+async function post(to, m) {
+  try {
+    const r = await fetch(chatURL(to) + "/messages", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ id: m.id, from: m.from, text: m.text }),
+      signal: AbortSignal.timeout(8000),
+    });
+    if (r.ok) return { ok: true };
+    const { error } = await r.json();
+    return { again: r.status >= 500, reason: error };
+  } catch {
+    return { again: true, reason: noAnswer };
+  }
+}
+
+function giveUp(to, m, why) {
+  known.delete(m.id);
+  render();
+  complain("message", why);
+  if (to === chat) $("text").value ||= m.text;
 }
 
 $("room").addEventListener("submit", (e) => {
@@ -171,12 +210,15 @@ $("say").addEventListener("submit", (e) => {
   e.preventDefault();
   const m = { id: newID(), from: $("from").value.trim(), text: $("text").value.trim(), at: new Date().toISOString(), sending: true };
   if (!m.from || !m.text) return;
+  if (!enqueue(chat, m)) {
+    complain("message", "Wait: " + mayWait + " messages are still to be sent.");
+    return;
+  }
   remember(m.from);
   $("text").value = "";
   known.set(m.id, m);
   render();
   lines.scrollTop = lines.scrollHeight;
-  send(m);
 });
 
 // The name is a convenience: a browser that keeps nothing is fine.
