@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // An Address is where a node can be reached: a host name or IP address and a
@@ -90,20 +91,50 @@ func (a Address) IsZero() bool { return a == Address{} }
 // Compare orders addresses by host (as a string), then port. It is the order
 // of leadership, so every node must compute the same one.
 func (a Address) Compare(b Address) int {
-	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+	if order := strings.Compare(a.Host, b.Host); order != 0 {
+		return order
+	}
+	return cmp.Compare(a.Port, b.Port)
 }
 
 // An ID is the identity of a node: its address and the incarnation of the
-// process there. UID is drawn at random at start and never zero for a real
+// process there. UID is drawn at start by [NewUID] and never zero for a real
 // node, so a restarted process on the same address is another node.
+//
+// A UID tells when its process was started, so that all who hear of two
+// incarnations at one address keep the later one, without a word. See
+// [ID.Replaces].
 type ID struct {
 	Address
 	UID int64 `cbor:"3,keyasint" json:"uid"`
 }
 
+// startBits of a UID, the lower ones, are the milliseconds since 1970 at which
+// its process was started (until 2109); the upper ones are random: the ring of
+// heartbeats must not follow the order of starts, for what starts together
+// tends to fail together.
+const startBits = 42
+
+// NewUID makes the number of an incarnation out of the time of its start and a
+// random number. It is positive.
+func NewUID(start time.Time, random uint64) int64 {
+	return int64(random>>(startBits+1))<<startBits | start.UnixMilli()&(1<<startBits-1)
+}
+
+// Replaces tells whether id is an incarnation at the address of other that was
+// started later. That is the word of the machine's clock: if it was set back
+// between the two starts, the order is the wrong way round.
+func (id ID) Replaces(other ID) bool {
+	start, otherStart := id.UID&(1<<startBits-1), other.UID&(1<<startBits-1)
+	return id.Address == other.Address && cmp.Or(cmp.Compare(start, otherStart), cmp.Compare(id.UID, other.UID)) > 0
+}
+
 // Compare orders nodes by address, then by UID (signed).
 func (id ID) Compare(other ID) int {
-	return cmp.Or(id.Address.Compare(other.Address), cmp.Compare(id.UID, other.UID))
+	if order := id.Address.Compare(other.Address); order != 0 {
+		return order
+	}
+	return cmp.Compare(id.UID, other.UID)
 }
 
 // String gives host:port#uid.

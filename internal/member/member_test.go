@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestMEM14HostNameForms(t *testing.T) {
@@ -97,6 +98,32 @@ func TestREM13AddressOrderingIsInconsistent(t *testing.T) {
 		slices.SortFunc(set, ID.Compare)
 		if !slices.Equal(first, set) {
 			t.Fatalf("one set has two orders:\n%v\n%v", first, set)
+		}
+	}
+}
+
+func TestLaterStartReplaces(t *testing.T) {
+	a, b := Address{"a", 1}, Address{"b", 1}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(place Address, after time.Duration, random uint64) ID {
+		return ID{place, NewUID(start.Add(after), random)}
+	}
+	for _, tt := range []struct {
+		id, other ID
+		want      bool
+	}{
+		{at(a, time.Millisecond, 0), at(a, 0, 1<<63), true},
+		{at(a, 80*365*24*time.Hour, 0), at(a, 0, 1<<63), true},
+		{at(a, 0, 1<<63), at(a, time.Millisecond, 0), false},
+		{at(a, 0, 1<<63), at(a, 0, 0), true}, // started at once: any order will do
+		{at(a, 0, 5), at(a, 0, 5), false},
+		{at(b, time.Hour, 0), at(a, 0, 0), false},
+	} {
+		if got := tt.id.Replaces(tt.other); got != tt.want {
+			t.Errorf("%v replaces %v: %v, want %v", tt.id, tt.other, got, tt.want)
+		}
+		if tt.id.UID <= 0 {
+			t.Errorf("%v is not positive", tt.id)
 		}
 	}
 }
