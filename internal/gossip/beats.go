@@ -103,6 +103,15 @@ func (m *Machine) review() {
 	}
 }
 
+// Awaits tells whether a neighbour that this node holds for reachable owes it
+// an answer to a heartbeat, the one before the last: whether it comes or not may
+// change the picture.
+func (m *Machine) Awaits(now time.Time) bool {
+	return m.phase == joined && slices.ContainsFunc(m.beats.watch.Silent(now, 2*m.cfg.Times.Heartbeat), func(id member.ID) bool {
+		return m.state.Has(id) && m.state.Table.Status(m.cfg.Self, id) == Reachable
+	})
+}
+
 // terminated notes that an incarnation is gone for good.
 func (m *Machine) terminated(id member.ID) {
 	if m.phase != joined || id == m.cfg.Self || !m.state.Has(id) {

@@ -104,13 +104,14 @@ const (
 	Departing                       // self is on its way out and takes nobody in
 	WasRemoved                      // the sender was removed from this cluster
 	WrongCluster                    // the sender belongs to a cluster of another name
+	Outdated                        // a join by an earlier incarnation than the member at its address
 	Malformed                       // not what a correct node would send
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{
 	"not a member", "stranger", "sender unreachable", "other incarnation", "without self", "late", "leaving",
-	"was removed", "wrong cluster", "malformed",
+	"was removed", "wrong cluster", "outdated", "malformed",
 }
 
 // String gives the name under which the reason is counted.

@@ -48,6 +48,10 @@ type (
 	// incarnation.
 	Quarantined struct{ ID member.ID }
 
+	// Expelled tells that a node refuses to talk to this incarnation, for good:
+	// it has quarantined it.
+	Expelled struct{ By member.ID }
+
 	// PrepareShutdown announces that the whole cluster is about to stop: no
 	// node joins or comes up any more.
 	PrepareShutdown struct{}
@@ -61,6 +65,7 @@ func (Leave) gossipInput()           {}
 func (Down) gossipInput()            {}
 func (ExitDone) gossipInput()        {}
 func (Quarantined) gossipInput()     {}
+func (Expelled) gossipInput()        {}
 func (PrepareShutdown) gossipInput() {}
 
 // Output is what the node must do after a Step. All of it is the caller's to

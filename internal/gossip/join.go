@@ -189,6 +189,5 @@ func (m *Machine) welcome(from member.ID, msg Welcome) {
 	}
 	m.enter(s)
 	m.state = m.saw(s)
-	m.dropPredecessors()
 	m.sendState(from)
 }

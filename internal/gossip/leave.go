@@ -26,12 +26,11 @@ func (m *Machine) startLeave(a member.Address) {
 		}
 		return
 	}
-	for _, other := range m.state.at(a) {
-		if Allowed(other.Status, member.Leaving) && other.Status != member.Leaving {
-			other.Status = member.Leaving
-			m.change(m.state.Update(other))
-			m.gossipOnce()
-		}
+	other, ok := m.state.at(a)
+	if ok && Allowed(other.Status, member.Leaving) && other.Status != member.Leaving {
+		other.Status = member.Leaving
+		m.change(m.state.Update(other))
+		m.gossipOnce()
 	}
 }
 
@@ -40,16 +39,15 @@ func (m *Machine) down(a member.Address) {
 	if m.phase != joined {
 		return
 	}
-	for _, other := range m.state.at(a) {
-		if other.Status == member.Down {
-			continue
-		}
-		m.change(m.state.MarkDown(other.ID))
-		if other.ID == m.cfg.Self {
-			m.sendStateAround()
-		} else {
-			m.sendState(other.ID)
-		}
+	other, ok := m.state.at(a)
+	if !ok || other.Status == member.Down {
+		return
+	}
+	m.change(m.state.MarkDown(other.ID))
+	if other.ID == m.cfg.Self {
+		m.sendStateAround()
+	} else {
+		m.sendState(other.ID)
 	}
 }
 

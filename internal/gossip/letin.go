@@ -61,7 +61,9 @@ func (m *Machine) differences(theirs map[string]string) string {
 // An earlier incarnation on the same address is dead, for the new one holds its
 // port. It is removed in the same version: to wait for agreement would lock the
 // node out as long as anybody else is unreachable. The tombstone makes the
-// removal stick in states that did not know of it.
+// removal stick in states that did not know of it. A later incarnation shows
+// that it is the join that is late: it was overtaken by the restart of its
+// sender.
 func (m *Machine) letIn(from member.ID, msg Join) {
 	switch err := m.checkJoin(from, msg); {
 	case m.wrongCluster(from, msg.Cluster):
@@ -76,13 +78,20 @@ func (m *Machine) letIn(from member.ID, msg Join) {
 		m.ignore(from, Departing, "join")
 		return
 	case m.state.tombstoned(from):
+		m.sendState(from) // it was removed before it was welcome, and asks for ever
 		m.ignore(from, WasRemoved, "join")
 		return
 	}
-	if !m.state.Has(from) { // else it has missed the welcome
-		next := m.state
-		for _, old := range m.state.at(from.Address) {
-			next = next.Remove(old.ID, m.now.UnixMilli())
+	next := m.state
+	switch there, ok := m.state.at(from.Address); {
+	case there.ID == from: // it has missed the welcome
+	case there.Replaces(from) && there.Status != member.Down:
+		m.ignore(from, Outdated, "join of %v: a member that was started later, %v, is at its address; if not, "+
+			"the clock there was set back, and the node gets in once that member is down", from, there.ID)
+		return
+	default:
+		if ok {
+			next = next.Remove(there.ID, m.now.UnixMilli())
 		}
 		m.change(next.Update(m.newMember(from, msg.Roles, msg.DataCenter, msg.AppVersion)))
 	}
@@ -120,7 +129,7 @@ func (m *Machine) invite() {
 		return
 	}
 	for _, a := range m.otherSeeds() {
-		if len(m.state.at(a)) == 0 {
+		if !m.state.occupied(a) {
 			m.send(member.ID{Address: a}, InitJoinAck{Cluster: m.cfg.Cluster, Config: m.cfg.ConfigCheck, Invitation: true})
 			m.timers.set(inviteTimer, m.now.Add(m.cfg.Times.JoinRetry/2))
 		}

@@ -61,6 +61,7 @@ type Machine struct {
 	leave leaving
 	beats heartbeats
 
+	unknown   time.Time   // since when members say that they do not know this node; zero: they do
 	third     int         // of the current gossip round, from 0 to 2
 	unagreed  int         // leader ticks in a row without convergence
 	confirmed ids         // Exiting members that may be removed
@@ -129,6 +130,8 @@ func (m *Machine) handle(in Input) {
 		m.leave.handedOver = true
 	case Quarantined:
 		m.terminated(in.ID)
+	case Expelled:
+		m.expelled(in.By)
 	case PrepareShutdown:
 		m.prepareShutdown()
 	case Tick:

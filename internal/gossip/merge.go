@@ -15,6 +15,10 @@ import (
 // it and knew it to be on its way out, gets one now: a third side may not know
 // the half of it and would bring it back.
 //
+// Of two incarnations at one address, let in by members that did not know of
+// each other, the later one is kept and the earlier one gets a tombstone. That
+// may be self.
+//
 // If the merge has lost the count of a removed node, the result may have the
 // clock of one of the two and yet more in it. Then it is made a new version by
 // self, since nodes with the same clock take each other's word for having the
@@ -32,6 +36,7 @@ func Reconcile(local, remote *State, self member.ID, now int64) *State {
 			}
 		}
 	}
+	merged = merged.withoutReplaced(now)
 	merged.Version = slices.DeleteFunc(merged.Version, func(c Count) bool { return !merged.Has(c.Node) })
 	for _, side := range []*State{local, remote} {
 		if merged.Version.Compare(side.Version) == Same && !merged.sameContent(side) {
@@ -39,6 +44,20 @@ func Reconcile(local, remote *State, self member.ID, now int64) *State {
 		}
 	}
 	return merged
+}
+
+// withoutReplaced removes the members that have a later incarnation.
+func (s *State) withoutReplaced(now int64) *State {
+	next := s
+	for i := range s.Members[min(1, len(s.Members)):] {
+		switch m, o := s.Members[i].ID, s.Members[i+1].ID; {
+		case o.Replaces(m):
+			next = next.Remove(m, now)
+		case m.Replaces(o):
+			next = next.Remove(o, now)
+		}
+	}
+	return next
 }
 
 // notBack takes over the members of a side that are further in their lives there.
@@ -75,8 +94,8 @@ func (s *State) sameContent(o *State) bool {
 }
 
 // contradicts tells whether taking over o in place of s would turn a member
-// back in its life or bring a removed one back. A correct newer state never
-// does.
+// back in its life or bring a removed one back. A newer state does so only if
+// its clock counts nodes that were removed.
 func (s *State) contradicts(o *State) bool {
 	for l, r := range pairs(s.Members, o.Members, nodeOfMember) {
 		switch {

@@ -224,6 +224,9 @@ func (u *unpacker) members() error {
 				roles = append(roles, u.Strings[r])
 			}
 		}
+		if i > 0 && u.Nodes[pm.Node].Address == u.state.Members[i-1].Address {
+			return fmt.Errorf("members %v and %v are at one address", u.state.Members[i-1].ID, u.Nodes[pm.Node])
+		}
 		u.index[pm.Node] = true
 		u.state.Members = append(u.state.Members, member.Member{
 			ID: u.Nodes[pm.Node], Status: pm.Status, UpNumber: pm.UpNumber, Roles: roles,

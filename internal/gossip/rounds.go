@@ -150,6 +150,7 @@ func (m *Machine) listensTo(from member.ID) bool {
 		m.ignore(from, NotMember, "gossip")
 	case m.state.Has(from):
 		if m.state.Table.Status(m.cfg.Self, from) == Reachable {
+			m.recognized(from)
 			return true
 		}
 		m.ignore(from, SenderUnreachable, "gossip")
@@ -158,6 +159,9 @@ func (m *Machine) listensTo(from member.ID) bool {
 		m.sendState(from)
 		m.ignore(from, WasRemoved, "gossip")
 	default:
+		if m.takesIn() && m.state.cameUp(m.cfg.Self) {
+			m.sendState(from)
+		}
 		m.ignore(from, Stranger, "gossip")
 	}
 	return false
@@ -176,18 +180,14 @@ func (m *Machine) gossipEnvelope(in Received, msg GossipEnvelope) {
 	case msg.To != m.cfg.Self:
 		m.ignore(from, OtherSelf, "gossip")
 		return
-	case !m.listensTo(from):
-		return
 	}
 	remote, err := msg.Gossip.unpack()
 	switch {
 	case err != nil:
 		m.ignore(from, Malformed, "gossip: %v", err)
-	case !remote.Has(m.cfg.Self) && remote.tombstoned(m.cfg.Self):
-		m.stop(Removed, "%v says that this node was removed from cluster %q: start it anew to join again", from, m.cfg.Cluster)
 	case !remote.Has(m.cfg.Self):
-		m.ignore(from, WithoutSelf, "gossip")
-	default:
+		m.disowned(from, remote)
+	case m.listensTo(from):
 		m.takeIn(from, remote)
 	}
 }
@@ -201,29 +201,20 @@ func (m *Machine) takeIn(from member.ID, remote *State) {
 		next = m.state.withSeen(ids(m.state.Seen).union(remote.Seen))
 	case order == After && !m.state.contradicts(remote):
 		next = remote
-	case order == Before:
+	case order == Before && !remote.contradicts(m.state):
 		answer = true
-	default: // concurrent, or nothing that a correct node sends: the best of both, then
+	default:
+		// Concurrent, or a merge that has removed nodes and lost their counts: it
+		// looks older than what went into it.
 		next, answer = Reconcile(m.state, remote, m.cfg.Self, m.now.UnixMilli()), true
 	}
+	if !next.Has(m.cfg.Self) {
+		successor, _ := next.at(m.cfg.Self.Address)
+		m.stop(Removed, "%v was started later than this node at the same address: give each its own", successor.ID)
+		return
+	}
 	m.state = m.saw(next)
-	m.dropPredecessors()
 	if answer {
 		m.sendState(from)
-	}
-}
-
-// dropPredecessors removes other incarnations of the own address, which two
-// members may have let in without knowing of each other: the one that lives is
-// this one.
-func (m *Machine) dropPredecessors() {
-	next := m.state
-	for _, other := range m.state.at(m.cfg.Self.Address) {
-		if other.ID != m.cfg.Self {
-			next = next.Remove(other.ID, m.now.UnixMilli())
-		}
-	}
-	if next != m.state {
-		m.change(next)
 	}
 }

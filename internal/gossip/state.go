@@ -9,7 +9,7 @@ import (
 // State is what the members gossip about. It is immutable: each change makes a
 // new State that shares what has not changed.
 type State struct {
-	Members    []member.Member // in the order of member.ID.Compare
+	Members    []member.Member // in the order of member.ID.Compare; one at each address at most
 	Seen       []member.ID     // who has seen exactly this version, in order
 	Table      Table           // who can reach whom
 	Version    Clock           // counts the changes; one entry per member at most
@@ -41,15 +41,19 @@ func (s *State) Has(id member.ID) bool {
 	return ok
 }
 
-// at lists the members at an address: one, or for a moment several
-// incarnations.
-func (s *State) at(a member.Address) []member.Member {
-	i, _ := slices.BinarySearchFunc(s.Members, a, func(m member.Member, a member.Address) int { return m.Address.Compare(a) })
-	j := i
-	for j < len(s.Members) && s.Members[j].Address == a {
-		j++
+// at finds the member at an address, whatever its incarnation.
+func (s *State) at(a member.Address) (member.Member, bool) {
+	i, ok := slices.BinarySearchFunc(s.Members, a, func(m member.Member, a member.Address) int { return m.Address.Compare(a) })
+	if !ok {
+		return member.Member{}, false
 	}
-	return s.Members[i:j]
+	return s.Members[i], true
+}
+
+// occupied tells whether there is a member at an address.
+func (s *State) occupied(a member.Address) bool {
+	_, ok := s.at(a)
+	return ok
 }
 
 // SeenBy tells whether the node has seen this version.

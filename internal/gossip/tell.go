@@ -52,7 +52,7 @@ func (m *Machine) followRing(events []Event) {
 // cut has the links of a removed member cut: at once when it was declared dead
 // or has a successor, else after it had the time to say its last words.
 func (m *Machine) cut(e MemberRemoved) {
-	if e.Previous != member.Exiting || len(m.state.at(e.Member.Address)) > 0 {
+	if e.Previous != member.Exiting || m.state.occupied(e.Member.Address) {
 		m.out.Quarantine = append(m.out.Quarantine, e.Member.ID)
 		return
 	}
@@ -63,7 +63,7 @@ func (m *Machine) cut(e MemberRemoved) {
 // cutReplaced cuts those at whose address somebody new has shown up.
 func (m *Machine) cutReplaced() {
 	m.cutLater = slices.DeleteFunc(m.cutLater, func(d departure) bool {
-		if len(m.state.at(d.id.Address)) == 0 {
+		if !m.state.occupied(d.id.Address) {
 			return false
 		}
 		m.out.Quarantine = append(m.out.Quarantine, d.id)
@@ -93,6 +93,9 @@ func (m *Machine) check(before *State) {
 		if !holds {
 			broken = cmp.Or(broken, what)
 		}
+	}
+	for i := range s.Members[min(1, len(s.Members)):] {
+		claim(s.Members[i].Address != s.Members[i+1].Address, "two members at one address")
 	}
 	for was, is := range pairs(before.Members, s.Members, nodeOfMember) {
 		switch {

@@ -98,7 +98,7 @@ func (w *world) start(i int, seeds ...int) *node {
 
 func (w *world) boot(i int, cfg Config) *node {
 	w.uid++
-	cfg.Self = member.ID{Address: addr(i), UID: w.uid*7919%10_007 - 5000}
+	cfg.Self = member.ID{Address: addr(i), UID: member.NewUID(time.UnixMilli(w.uid), w.rand.Uint64())}
 	cfg.Rand = rand.New(rand.NewPCG(w.rand.Uint64(), uint64(w.uid)))
 	n := &node{Machine: New(cfg), id: cfg.Self, last: map[member.ID]time.Time{}}
 	w.nodes = append(w.nodes, n)

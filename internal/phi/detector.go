@@ -45,6 +45,14 @@ func (d *Detector) Monitoring() bool { return !d.last.IsZero() }
 // Available tells whether the suspicion is below the threshold.
 func (d *Detector) Available(now time.Time) bool { return d.Phi(now) < d.settings.Threshold }
 
+// Silence is how long ago the last heartbeat was; 0 before the first.
+func (d *Detector) Silence(now time.Time) time.Duration {
+	if !d.Monitoring() {
+		return 0
+	}
+	return now.Sub(d.last)
+}
+
 // Phi is the suspicion at a time: 0 before the first heartbeat.
 func (d *Detector) Phi(now time.Time) float64 {
 	if !d.Monitoring() {

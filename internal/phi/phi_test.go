@@ -2,6 +2,7 @@ package phi
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -77,6 +78,16 @@ func TestWatchExpectsFirstAnswer(t *testing.T) {
 	w.Expect(nth(9), at(1000)) // not a member: ignored
 	if w.Available(nth(1), at(60_000)) || !w.Available(nth(2), at(60_000)) || w.Monitoring(nth(9)) {
 		t.Error("only the neighbour that was expected comes under suspicion")
+	}
+}
+
+func TestWatchNamesTheSilent(t *testing.T) {
+	w := NewWatch(nth(0), 9, settings())
+	w.Add(at(0), nth(1), nth(2), nth(3))
+	w.Response(nth(1), at(0))
+	w.Response(nth(2), at(1000))
+	if got, want := w.Silent(at(2500), 2*time.Second), []member.ID{nth(1)}; !slices.Equal(got, want) {
+		t.Errorf("silent are %v, want %v", got, want)
 	}
 }
 

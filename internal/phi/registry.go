@@ -64,6 +64,18 @@ func (r *Registry) Remove(peer member.ID) {
 	}
 }
 
+// Silent lists the peers that were not heard of for longer than a limit, in
+// order.
+func (r *Registry) Silent(now time.Time, limit time.Duration) []member.ID {
+	var ids []member.ID
+	for _, e := range r.entries {
+		if e.detector.Silence(now) > limit {
+			ids = append(ids, e.peer)
+		}
+	}
+	return ids
+}
+
 // Unavailable lists the peers under suspicion, in order.
 func (r *Registry) Unavailable(now time.Time) []member.ID {
 	var ids []member.ID

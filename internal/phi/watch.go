@@ -129,6 +129,11 @@ func (w *Watch) Available(node member.ID, now time.Time) bool {
 // Unavailable lists those under suspicion, in order.
 func (w *Watch) Unavailable(now time.Time) []member.ID { return w.detectors.Unavailable(now) }
 
+// Silent lists those that have not answered for longer than a limit, in order.
+func (w *Watch) Silent(now time.Time, limit time.Duration) []member.ID {
+	return w.detectors.Silent(now, limit)
+}
+
 // Phi is the suspicion level of a node; 0 for one that is not watched.
 func (w *Watch) Phi(node member.ID, now time.Time) float64 { return w.detectors.Phi(node, now) }
 
