@@ -36,8 +36,10 @@ type (
 	Stalled struct{}
 
 	// Tick says that the time of Output.Wake has come; spurious ones are
-	// harmless. Decisions are taken on ticks only.
-	Tick struct{}
+	// harmless. Decisions are taken on ticks only. Awaiting says that a member
+	// that counts as reachable has been silent for a while: the strategy's
+	// decision waits a little for what becomes of it.
+	Tick struct{ Awaiting bool }
 	// LeaseReply answers Output.Acquire. A reply that did not come in time is
 	// no denial: ask the lease store again before stepping this.
 	LeaseReply struct{ Acquired bool }

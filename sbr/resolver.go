@@ -31,6 +31,7 @@ type Resolver struct {
 	changed  time.Time // when stability was disturbed last
 	unstable time.Time // when reachability began to change; zero while it has come to rest
 	settled  bool      // nothing to do for this situation: the last decision downed nobody
+	again    time.Time // when to see whether a member that was silent at the time of decision has spoken
 	pending  *Decision // waits for its lease
 	view     *member.View
 }
@@ -45,7 +46,7 @@ func (r *Resolver) Step(now time.Time, in Input) Output {
 	var out Output
 	switch in := in.(type) {
 	case Tick:
-		out = r.tick(now)
+		out = r.tick(now, in.Awaiting)
 	case LeaseReply:
 		out = r.leaseReply(now, in.Acquired)
 	default:
@@ -160,7 +161,7 @@ func (r *Resolver) put(m member.Member) {
 	}
 }
 
-func (r *Resolver) tick(now time.Time) Output {
+func (r *Resolver) tick(now time.Time, awaiting bool) Output {
 	switch {
 	case r.idle():
 		return Output{}
@@ -168,7 +169,10 @@ func (r *Resolver) tick(now time.Time) Output {
 		return r.carryOut(now, r.downSelf())
 	case r.tooLongUnstable(now):
 		return r.carryOut(now, r.downEverybody(now))
-	case r.responsible() && !now.Before(r.stableAt()):
+	case !r.responsible() || now.Before(r.stableAt()):
+	case awaiting && now.Before(r.awaitsUntil()):
+		r.again = earlier(now.Add(awaitedFor/6), r.awaitsUntil())
+	default:
 		d := Decide(r.settings.Strategy, r.situation())
 		if d.NeedsLease() && len(d.Down) > 0 {
 			r.pending = &d
@@ -260,6 +264,27 @@ func (r *Resolver) stableAt() time.Time {
 	return r.changed.Add(r.settings.stableAfter(len(r.members)))
 }
 
+// awaitedFor is for how long a decision waits for a member that counts as
+// reachable and yet is silent: it may just have been cut off. It then knows of
+// other observations than this side does, and each would decide by its own.
+const awaitedFor = 3 * time.Second
+
+// awaitsUntil is when that wait ends. It is no reason to down everybody.
+func (r *Resolver) awaitsUntil() time.Time {
+	until := r.stableAt().Add(awaitedFor)
+	if limit := r.unstableUntil(); !limit.IsZero() {
+		until = earlier(until, limit)
+	}
+	return until
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // unstableUntil is when patience with changing reachability ends; zero for never.
 func (r *Resolver) unstableUntil() time.Time {
 	limit, ok := r.settings.unstableAfter(len(r.members))
@@ -308,7 +333,11 @@ func (r *Resolver) wake() time.Time {
 		wake = until.Add(1)
 	}
 	if r.responsible() {
-		if at := r.stableAt(); wake.IsZero() || at.Before(wake) {
+		at := r.stableAt()
+		if at.Before(r.again) {
+			at = r.again
+		}
+		if wake.IsZero() || at.Before(wake) {
 			wake = at
 		}
 	}

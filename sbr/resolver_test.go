@@ -58,6 +58,30 @@ func TestResolverWakesWhenStable(t *testing.T) {
 	}
 }
 
+// A member that counts on this side may have been cut off just now.
+func TestResolverAwaitsTheSilent(t *testing.T) {
+	r := NewResolver(nodeID(0), "default", Settings{})
+	out := r.Step(at(0), ViewChanged{viewOf(0, 3, 2)})
+	now := out.Wake
+	for end := now.Add(awaitedFor); now.Before(end); now = out.Wake {
+		if out = r.Step(now, Tick{Awaiting: true}); len(out.Down) > 0 || !out.Wake.After(now) {
+			t.Fatalf("at %v: down %v, wake %v, want nobody, later", now, out.Down, out.Wake)
+		}
+	}
+	if out = r.Step(now, Tick{Awaiting: true}); len(out.Down) != 1 {
+		t.Errorf("waits for ever: %+v", out)
+	}
+
+	short := NewResolver(nodeID(0), "default", Settings{DownAllWhenUnstable: time.Second})
+	out = short.Step(at(0), ViewChanged{viewOf(0, 3, 2)})
+	for len(out.Down) == 0 && out.Wake.Before(at(60)) {
+		out = short.Step(out.Wake, Tick{Awaiting: true})
+	}
+	if len(out.Down) != 1 {
+		t.Errorf("a wait became a reason to down %v", out.Down)
+	}
+}
+
 func TestResolverIsQuietWhenAllIsDown(t *testing.T) {
 	r := NewResolver(nodeID(0), "default", Settings{})
 	v := viewOf(0, 3, 2)

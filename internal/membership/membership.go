@@ -1,6 +1,7 @@
 // Package membership is the whole membership of one node as one pure core: the
 // gossip machine, and the split brain resolver that watches what the machine
-// sees and downs members through it.
+// sees and downs members through it, but not while a member that still counts as
+// reachable has fallen silent.
 //
 // A node's shell and the simulator drive the same [Core] in the same way: step
 // it with what happens, do what the output says, and step a gossip.Tick when
@@ -58,7 +59,7 @@ func (c *Core) Step(now time.Time, in gossip.Input) Output {
 	var out Output
 	c.step(now, in, &out)
 	if !c.resolverWake.IsZero() && !now.Before(c.resolverWake) {
-		c.resolve(now, sbr.Tick{}, &out)
+		c.resolve(now, sbr.Tick{Awaiting: c.machine.Awaits(now)}, &out)
 	}
 	out.Wake = earlier(c.machineWake, c.resolverWake)
 	return out
