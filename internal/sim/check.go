@@ -38,7 +38,7 @@ func (w *World) checkMembers(n *node, old *member.View) {
 		was, _ := old.Member(m.ID)
 		w.checkMember(n, was, m)
 		if m.Address == last.Address {
-			w.checkTwins(n, last.ID, m.ID)
+			w.failf("%s sees two members at %s", n.id, m.Address)
 		}
 		if m.Status == member.Down && was.Status != member.Down {
 			w.checkExclusion(n, m.ID)
@@ -46,9 +46,13 @@ func (w *World) checkMembers(n *node, old *member.View) {
 		last = m
 	}
 	for _, m := range old.Members {
-		if _, ok := n.view.Member(m.ID); !ok {
-			n.removed[m.ID] = true
-			w.checkExclusion(n, m.ID)
+		if _, ok := n.view.Member(m.ID); ok {
+			continue
+		}
+		n.removed[m.ID] = true
+		w.checkExclusion(n, m.ID)
+		if next, _ := n.view.At(m.Address); w.badClocks == 0 && m.Replaces(next.ID) {
+			w.failf("%s sees %s give way to %s, which was started before it", n.id, m.ID, next.ID)
 		}
 	}
 }
@@ -104,15 +108,10 @@ func (n *node) excludes(id member.ID) bool {
 	return n.removed[id] || ok && m.Status == member.Down
 }
 
-// Some states are sound for a moment only, while news is on its way.
-const (
-	// Two members may both have been downed by decisions that crossed, or one
-	// has yet to find that it is alone. A cluster that has split stays so.
-	exclusionLimit = 20 * time.Second
-	// Two incarnations at one address may have come in through two members
-	// that knew nothing of each other. The dead one is found out by its silence.
-	twinsLimit = time.Minute
-)
+// exclusionLimit is how long two members may both have given each other up: by
+// decisions that crossed, or while one has yet to find that it is alone. A
+// cluster that has split stays so.
+const exclusionLimit = 20 * time.Second
 
 // checkExclusion: of two running members never both have given the other up
 // for long: that would be two clusters, each of which thinks that it alone is
@@ -124,16 +123,6 @@ func (w *World) checkExclusion(n *node, id member.ID) {
 	}
 	excluded := func() bool { return n.isUp() && other.isUp() && n.excludes(id) && other.excludes(n.id) }
 	w.mustEnd(exclusionLimit, excluded, []*node{n, other}, fmt.Sprintf("%s and %s both run, and each has given the other up", n.id, id))
-}
-
-// checkTwins: never two live members at one address for long.
-func (w *World) checkTwins(n *node, a, b member.ID) {
-	twins := func() bool {
-		first, _ := n.view.Member(a)
-		second, _ := n.view.Member(b)
-		return n.isUp() && live(first) && live(second)
-	}
-	w.mustEnd(twinsLimit, twins, []*node{n}, fmt.Sprintf("%s sees two members at %s", n.id, a.Address))
 }
 
 // mustEnd complains when something still is after the limit, during which none
@@ -154,9 +143,6 @@ func (w *World) mustEnd(limit time.Duration, still func() bool, nodes []*node, c
 		}
 	})
 }
-
-// live tells whether m is an entry of somebody who may be alive.
-func live(m member.Member) bool { return !m.IsZero() && m.Status != member.Down }
 
 // isUp tells whether the node runs and does not know itself to be out.
 func (n *node) isUp() bool {

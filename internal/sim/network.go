@@ -60,13 +60,26 @@ func (w *World) delay() time.Duration {
 // that a kind of fault that is off leaves the run as it would be without it.
 func (w *World) chance(p float64) bool { return p > 0 && w.rand.Float64() < p }
 
+// refuse tells a node by the handshake that another one has quarantined it.
+func (w *World) refuse(n *node, from member.ID) {
+	if back := (&packet{from: n.id, to: from}); w.net.cut(back) || n.pausedUntil.After(w.now) {
+		return
+	}
+	if refused := w.at(from.Address); refused != nil && refused.id == from {
+		w.after(w.delay(), func() { w.order(refused, gossip.Expelled{By: n.id}) })
+	}
+}
+
 // arrive hands a packet to whoever lives at its address now. A real transport
 // knows by its handshake that an incarnation is gone; Misdirect tries what
 // happens if one does not.
 func (w *World) arrive(p *packet) {
 	n := w.at(p.to.Address)
 	switch {
-	case n == nil, w.net.cut(p), n.quarantined[p.from]:
+	case n == nil, w.net.cut(p):
+		return
+	case n.quarantined[p.from]:
+		w.refuse(n, p.from)
 		return
 	case p.to.UID != 0 && p.to.UID != n.id.UID && !w.chance(w.net.weather.Misdirect):
 		return

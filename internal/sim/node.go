@@ -57,7 +57,7 @@ func (w *World) add() {
 // boot starts a new incarnation at a place, instead of the one that was there.
 func (w *World) boot(place int, founds bool) {
 	n := &node{
-		id:          member.ID{Address: placeAddress(place), UID: w.rand.Int64N(1<<40) + 1},
+		id:          member.ID{Address: placeAddress(place), UID: member.NewUID(w.clock(), w.rand.Uint64())},
 		place:       place,
 		quarantined: map[member.ID]bool{},
 		removed:     map[member.ID]bool{},
@@ -74,6 +74,14 @@ func (w *World) boot(place int, founds bool) {
 	w.nodes[place] = n
 	w.notef("%s starts", n.id)
 	w.step(n, gossip.JoinSeeds{Seeds: w.seeds(place, founds)})
+}
+
+// clock is what the clock of a machine shows. A bad one was set back by a while.
+func (w *World) clock() time.Time {
+	if w.chance(w.badClocks) {
+		return w.now.Add(-time.Duration(w.rand.Int64N(int64(time.Minute))))
+	}
+	return w.now
 }
 
 // seeds are other places, the next ones first. A node that does not found is

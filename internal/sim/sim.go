@@ -19,7 +19,8 @@
 // Checked after each step, on the node that made it:
 //   - a member that a node has seen removed never comes back there, and no
 //     status and no up-number goes back;
-//   - never two live members at one address for longer than a minute;
+//   - never two members at one address, and never does an incarnation give way
+//     to one that was started before it, unless machines set their clocks back;
 //   - the leader is a reachable member that is not Down, and not Exiting while
 //     anybody else can lead;
 //   - the same vector clock stands for the same members on all nodes, but for

@@ -37,6 +37,10 @@ func (w *World) SetWeather(weather Weather) {
 // The weather and cuts that have not ended last until [World.Heal].
 func (w *World) Storm(d time.Duration) {
 	w.SetWeather(w.drawWeather())
+	if w.chance(0.1) {
+		w.badClocks = 0.5
+		w.faultf("bad clocks")
+	}
 	var kinds []int
 	for i := range faults {
 		if w.rand.IntN(2) == 0 {

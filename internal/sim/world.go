@@ -30,6 +30,8 @@ type World struct {
 	nodes  []*node // by place: the incarnation that was started there last
 	places map[member.Address]int
 
+	badClocks float64 // probability that a process starts with a clock that was set back; never taken back
+
 	second   time.Time          // the current second
 	busy     int                // steps in it
 	versions map[hash]version   // by the hash of a vector clock
