@@ -142,6 +142,9 @@ func (c Config) resolve() (settings, error) {
 	if _, lease := c.Downing.Strategy.(sbr.LeaseMajority); lease {
 		problem("Downing.Strategy %s needs a lease store, and a node has none: use sbr.KeepMajority or sbr.StaticQuorum", c.Downing.Strategy.Name())
 	}
+	if err := c.Times.Validate(); err != nil {
+		problem("Times: %w", err)
+	}
 	if c.Lanes < 1 || c.Lanes > maxLanes {
 		problem("Lanes is %d: use 1 to %d", c.Lanes, maxLanes)
 	}

@@ -169,15 +169,11 @@ func (n *Node) openOwnPorts() (err error) {
 	return err
 }
 
-// newUID draws the number of this incarnation: never zero, which means unknown.
+// newUID draws the number of this incarnation.
 func newUID() int64 {
 	var b [8]byte
-	for {
-		_, _ = crand.Read(b[:]) // never fails, by its documentation
-		if uid := int64(binary.BigEndian.Uint64(b[:])); uid != 0 {
-			return uid
-		}
-	}
+	_, _ = crand.Read(b[:]) // never fails, by its documentation
+	return member.NewUID(time.Now(), binary.BigEndian.Uint64(b[:]))
 }
 
 func newRand(id ID) *rand.Rand {

@@ -134,9 +134,8 @@ func (h linkHandler) LinkDown(peer member.ID, err error) {
 	h.n.linkDown(peer, err)
 }
 
-// linkDown draws the one conclusion that a refused link allows: a member that
-// has quarantined this node has seen it removed from the cluster, so this node
-// must not go on.
+// linkDown draws the one conclusion that a refused link allows: who has
+// quarantined this node has seen it removed from the cluster.
 func (n *Node) linkDown(peer ID, err error) {
 	var refused *transport.RefusedError
 	if !errors.As(err, &refused) || refused.Reason == transport.RefusedClosing {
@@ -144,7 +143,7 @@ func (n *Node) linkDown(peer ID, err error) {
 		return
 	}
 	n.log.Warn("link refused", slog.Any("peer", peer), slog.Any("error", err))
-	if _, member := n.View().Member(peer); member && refused.Reason == transport.RefusedQuarantined {
-		n.offer(gossip.Down{Address: n.id.Address})
+	if refused.Reason == transport.RefusedQuarantined {
+		n.offer(gossip.Expelled{By: peer})
 	}
 }
