@@ -39,6 +39,7 @@ type node interface {
 	Namer
 	View() *troupe.View
 	Done() <-chan struct{}
+	Paused() bool
 }
 
 type handler struct {
@@ -132,9 +133,14 @@ func (h *handler) shards(w http.ResponseWriter, sent string) {
 }
 
 func (h *handler) readyCheck(w http.ResponseWriter) {
-	// A node that has ended keeps its last view, which may still say Up.
+	// A node that has ended keeps its last view, which may still say Up; so does
+	// one that was not running, and was perhaps removed meanwhile.
 	if dead := alive(h.node.Done()); dead.failed != "" {
 		writeHealth(w, dead)
+		return
+	}
+	if h.node.Paused() {
+		writeHealth(w, health{failed: checkMembership})
 		return
 	}
 	writeHealth(w, h.ready.check(h.node.View(), h.regions()))

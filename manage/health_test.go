@@ -101,6 +101,18 @@ func TestReadyCanDoWithoutWaiting(t *testing.T) {
 	probe(-1).wantReady(t, "at first", 200, "OK\ndegraded: entity type Dad has found no coordinator yet")
 }
 
+func TestAPausedNodeIsAliveAndNotReady(t *testing.T) {
+	p := probe(-1)
+	p.region.registered = true
+	p.node.paused = true
+	p.wantReady(t, "while paused", 500, notAMember)
+	if w := do(p, http.MethodGet, "/alive"); w.Code != 200 {
+		t.Errorf("/alive while paused = %d %s, want 200", w.Code, w.Body)
+	}
+	p.node.paused = false
+	p.wantReady(t, "when it goes on", 200, "OK")
+}
+
 func TestAliveUntilTheNodeHasEnded(t *testing.T) {
 	p := probe(-1)
 	if w := do(p, http.MethodGet, "/alive"); w.Code != 200 || w.Body.String() != "OK" {

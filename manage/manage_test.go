@@ -12,16 +12,18 @@ import (
 	"github.com/troupe-go/troupe/shard"
 )
 
-// fakeNode is a node whose view a test sets.
+// fakeNode is a node whose state a test sets.
 type fakeNode struct {
-	view *member.View
-	done chan struct{}
+	view   *member.View
+	done   chan struct{}
+	paused bool
 }
 
 func (n *fakeNode) Name() string          { return "Sys" }
 func (n *fakeNode) Scheme() string        { return "troupe" }
 func (n *fakeNode) View() *member.View    { return n.view }
 func (n *fakeNode) Done() <-chan struct{} { return n.done }
+func (n *fakeNode) Paused() bool          { return n.paused }
 
 // fakeRegion is a region that hosts what a test says.
 type fakeRegion struct {
