@@ -20,7 +20,8 @@
 //
 // # Blocking
 //
-// Nothing here blocks a teller. A message for an entity that lives on this node
+// Tell never blocks; TellWait does while something is full, until there is room or
+// its context ends. A message for an entity that lives on this node
 // goes straight into its mailbox; for one elsewhere it is encoded once and
 // queued on the link; while the home is unknown or moving it waits in a buffer
 // that is bounded by [Type.Buffer].

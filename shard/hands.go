@@ -2,6 +2,7 @@ package shard
 
 import (
 	"log/slog"
+	"math"
 	"time"
 
 	troupe "github.com/troupe-go/troupe"
@@ -60,11 +61,12 @@ func (s *slot[M]) observe(home troupe.ID) {
 	}
 }
 
-// again goes on with what a full lane or mailbox had stopped.
+// again goes on with what, and who, a full lane or mailbox had stopped.
 func (r *shell[M]) again(now time.Time) {
 	for s := range r.allSlots() {
 		s.again(now)
 	}
+	r.stuck.call(math.MaxInt)
 }
 
 // giveUp lets go of what waits for homes: see slot.want.

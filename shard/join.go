@@ -35,10 +35,12 @@ type Entities[M any] struct{ r *shell[M] }
 // Tell never blocks. nil from it means accepted; see the package comment. An
 // error means certainly not: wire.ErrNotNamed for a message that the protocol
 // does not list, actor.ErrFull for a full mailbox, buffer or lane, [ErrEnded].
+// TellWait waits in place of ErrFull, and has it together with its context's
+// error when that ends first.
 func (e *Entities[M]) Ref(id string) actor.Ref[M] { return e.r.ref(id) }
 
 // Region is the same part for tools, whatever M is.
-func (e *Entities[M]) Region() Region { return e.r }
+func (e *Entities[M]) Region() Region { return regionOf[M]{e.r} }
 
 // A node is what a type needs of the node that it is joined on.
 type node interface {
@@ -79,24 +81,24 @@ func join[M any](n node, t Type[M]) (*Entities[M], error) {
 	}
 	r := newShell(n, t)
 	all := joinedOn(n)
-	if err := all.add(r); err != nil {
+	if err := all.add(regionOf[M]{r}); err != nil {
 		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
 	}
 	p, err := n.Open("troupe.shard/"+t.Name, r)
 	if err != nil {
-		all.remove(r)
+		all.remove(regionOf[M]{r})
 		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
 	}
 	r.port, r.control.port = p, p
 	close(r.ready)
 	go r.control.run(n.Done()) // end waits for it
 	if err := n.OnEnd("shards of "+t.Name, r.end); err != nil {
-		all.remove(r)
+		all.remove(regionOf[M]{r})
 		r.end()
 		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
 	}
 	if err := n.OnLeave("shards of "+t.Name, r.control.leave); err != nil {
-		all.remove(r)
+		all.remove(regionOf[M]{r})
 		r.end()
 		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
 	}

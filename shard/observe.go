@@ -111,7 +111,12 @@ func (r *shell[M]) ShardOf(id string) string {
 	return placement.ShardText(r.typ.ShardOf(id, r.typ.Shards))
 }
 
-func (r *shell[M]) Home(shard string) (troupe.ID, bool) {
+// A regionOf is the [Region] of a shell: as the door of entities a shell has another
+// Home.
+type regionOf[M any] struct{ *shell[M] }
+
+// Home implements Region.
+func (r regionOf[M]) Home(shard string) (troupe.ID, bool) {
 	s, ok := r.slotNamed(shard)
 	if !ok {
 		return troupe.ID{}, false

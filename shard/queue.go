@@ -66,19 +66,28 @@ func (q *queue[M]) takeExpired(now time.Time) (expired []parcel[M]) {
 type room struct {
 	used  atomic.Int64
 	limit int64
+	line  line // of those who wait for a place
 }
 
 // take asks for the place of one more message.
 func (r *room) take() bool {
-	if r.used.Add(1) <= r.limit {
-		return true
+	for {
+		used := r.used.Load()
+		if used >= r.limit {
+			return false
+		}
+		if r.used.CompareAndSwap(used, used+1) {
+			return true
+		}
 	}
-	r.used.Add(-1)
-	return false
 }
 
 // force takes the place of n messages that were accepted elsewhere before, in a
 // mailbox, and cannot be refused any more.
 func (r *room) force(n int) { r.used.Add(int64(n)) }
 
-func (r *room) give() { r.used.Add(-1) }
+// give gives a place back, and has whoever waits for one try.
+func (r *room) give() {
+	r.used.Add(-1)
+	r.line.call(1)
+}

@@ -44,6 +44,7 @@ type shell[M any] struct {
 	roundtrip bool         // local messages are encoded and decoded too
 
 	room     room
+	stuck    line      // of those who wait until full lanes and mailboxes are tried again
 	frames   sync.Pool // of *[]byte
 	counts   counts
 	complain complaints
