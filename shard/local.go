@@ -151,10 +151,14 @@ func (h *local[M]) release(now time.Time) {
 	}
 }
 
-// again retries the entities whose mailbox was full.
+// again retries the entities whose mailbox was full. While the shard ends, what
+// waits is for its next home.
 func (h *local[M]) again() {
 	full := h.full
 	h.full = nil
+	if h.ending {
+		return
+	}
 	for _, e := range full {
 		l := e.late.Load()
 		if l == nil || l.ending {
@@ -188,7 +192,10 @@ func (h *local[M]) tellSelf(ctx context.Context, e *entity[M], m M) error {
 		}
 		l = e.shut(true)
 	}
-	if !l.ending && !h.ending {
+	if h.ending {
+		l.ending = true // its successor hears it, perhaps before it was itself told to end
+	}
+	if !l.ending {
 		return h.s.r.refuse(e.id, fmt.Errorf("older messages wait for it: %w", actor.ErrFull))
 	}
 	if !h.s.r.room.take() {
