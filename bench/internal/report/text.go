@@ -35,7 +35,7 @@ func (r *Report) Text() string {
 // where says what the numbers are good for.
 func (r *Report) where() string {
 	m := r.Machine
-	return fmt.Sprintf("%s, %s, GOMAXPROCS %d, %s, medians of %d rounds", m.Date, m.CPU, m.GOMAXPROCS, m.Go, r.Rounds)
+	return fmt.Sprintf("%s, %s, GOMAXPROCS %d, %s, rounds: %d", m.Date, m.CPU, m.GOMAXPROCS, m.Go, r.Rounds)
 }
 
 // writeColumns writes a table below its header: words to the left, numbers to
