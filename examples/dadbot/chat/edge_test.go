@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/examples/dadbot/audit"
@@ -328,6 +330,32 @@ func TestCloseWaitsForMessagesInHand(t *testing.T) {
 		synctest.Wait()
 		if code != http.StatusAccepted || time.Since(begun) != time.Second {
 			t.Errorf("Close returned after %v with the message in hand at %d; want 1s and 202", time.Since(begun), code)
+		}
+	})
+}
+
+// FuzzBodies wants each body refused, or told as it was sent: U+FFFD is there
+// only when it was sent.
+func FuzzBodies(f *testing.F) {
+	for _, text := range []string{"hi", `\ud83d\ude00`, `\ud83d`, `\\ud83d`, `\ufffd`, "\xff", "\ufffd"} {
+		f.Add([]byte(`{"id":"a","from":"Ann","text":"` + text + `"}`))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		e := newEdge()
+		w := e.post("/chats/c1/messages", string(body))
+		switch w.Code {
+		case http.StatusAccepted:
+			told := e.dads.told[0]
+			sent := bytes.ContainsRune(body, utf8.RuneError) || bytes.Contains(bytes.ToLower(body), []byte(`\ufffd`))
+			if !utf8.ValidString(told) || strings.ContainsRune(told, utf8.RuneError) && !sent {
+				t.Errorf("POST %q told %q", body, told)
+			}
+		case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+			if len(e.dads.told) > 0 {
+				t.Errorf("POST %q = %d and told %q", body, w.Code, e.dads.told)
+			}
+		default:
+			t.Errorf("POST %q = %d %s", body, w.Code, w.Body)
 		}
 	})
 }
