@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/placement"
 )
 
 // lockedBuffer is a log's end that a test may read meanwhile.
@@ -95,6 +96,28 @@ func TestNodesThatDisagree(t *testing.T) {
 		}
 		if r := onB.Region(); r.Waiting() != 0 || r.Drops()[DropDisagree] != 1 {
 			t.Errorf("through the odd node %d messages wait, drops %v; want none, and the first one dropped", r.Waiting(), r.Drops())
+		}
+	})
+}
+
+// Equal numbers of shards are not enough: with another ShardOf an entity would
+// live twice.
+func TestNodesThatDisagreeOnShardOf(t *testing.T) {
+	in(t, func(w *world) {
+		l := newLedger(t)
+		a, b := w.start(), w.start()
+		onA := joinOn(t, a, l.declare(a))
+		odd := l.declare(b)
+		odd.ShardOf = func(id string, shards int) int { return (placement.JavaHash(id, shards) + 1) % shards }
+		onB := joinOn(t, b, odd)
+		time.Sleep(5 * time.Second)
+		for _, id := range ids(40) {
+			if _, err := ask(onA, id, time.Second); err != nil {
+				t.Errorf("ask of %s: %v", id, err)
+			}
+			if _, err := ask(onB, id, time.Second); !errors.Is(err, ErrDisagree) {
+				t.Errorf("ask of %s where ShardOf is another: %v, want ErrDisagree", id, err)
+			}
 		}
 	})
 }

@@ -3,12 +3,14 @@ package shard
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	troupe "github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/placement"
 	"github.com/troupe-go/troupe/shard/internal/coordinator"
 	"github.com/troupe-go/troupe/shard/internal/region"
 	"github.com/troupe-go/troupe/transport"
@@ -138,7 +140,7 @@ func newShell[M any](n node, t Type[M]) *shell[M] {
 // settingsOf a type for the cores. Two nodes that divide ids differently must not
 // serve one type together, so what they agree on travels and is compared.
 func settingsOf[M any](n node, t Type[M]) settings {
-	agree := fmt.Sprintf("%d shards", t.Shards)
+	agree := fmt.Sprintf("%d shards, ShardOf %08x", t.Shards, fingerprint(t.ShardOf, t.Shards))
 	exists := func(shard string) bool { _, ok := shardNumber(shard, t.Shards); return ok }
 	return settings{
 		region: region.Settings{
@@ -150,4 +152,16 @@ func settingsOf[M any](n node, t Type[M]) settings {
 			RebalanceEvery: t.RebalanceEvery, Margin: n.DowningMargin(1),
 		},
 	}
+}
+
+// fingerprint of a ShardFunc: two that differ in where they put some of these ids
+// differ here. They are of the kinds that ids have.
+func fingerprint(f placement.ShardFunc, shards int) uint32 {
+	h := fnv.New32a()
+	for i := range 8 {
+		for _, form := range [...]string{"%d", "#chat-%d", "user/%03d@example.com", "6f1d2c3b-9a7e-4d5f-8b60-%012x"} {
+			fmt.Fprintf(h, "%d ", f(fmt.Sprintf(form, 7919*i+1), shards))
+		}
+	}
+	return h.Sum32()
 }

@@ -32,7 +32,8 @@ type Type[M any] struct {
 	// Shards is how many shards the ids are divided over: about ten times the
 	// number of nodes that there may ever be. Default 1000.
 	Shards int
-	// ShardOf gives the number of an id's shard. Default [placement.JavaHash].
+	// ShardOf gives the number of an id's shard. It must take any id, and [Join]
+	// tries some, to compare it with the other nodes'. Default [placement.JavaHash].
 	ShardOf placement.ShardFunc
 	// Role limits the hosting to the nodes that have it. On the others the type
 	// is a proxy: it routes and hosts nothing. Default: every node hosts.
