@@ -1,7 +1,6 @@
 package troupe
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/troupe-go/troupe/internal/gossip"
@@ -15,13 +14,9 @@ func TestMembershipSchema(t *testing.T) {
 }
 
 func TestEveryMembershipMessageTravels(t *testing.T) {
-	schema := membershipProtocol.Schema()
 	for _, m := range gossip.Messages() {
-		if err := membershipProtocol.Check(m.Zero); err != nil {
-			t.Errorf("%s: %v", m.Name, err)
-		}
-		if !strings.Contains(schema, m.Name) {
-			t.Errorf("%s is not named in the protocol:\n%s", m.Name, schema)
+		if err := membershipProtocol.Check(m); err != nil {
+			t.Errorf("%T: %v", m, err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 )
 
 func (c Clock) find(node member.ID) (int, bool) {
-	return slices.BinarySearchFunc(c, node, func(e Count, id member.ID) int { return e.Node.Compare(id) })
+	return search(c, node, nodeOfCount)
 }
 
 // Compare tells how c relates to o.

@@ -19,15 +19,16 @@ type Summary struct {
 
 // Summarize draws the conclusions.
 func Summarize(p Perspective) Summary {
+	byAnyone, byLiving := p.suspects()
 	s := Summary{
 		Perspective: p,
-		leader:      p.Leader(),
-		unreachable: p.Unreachable(),
+		leader:      p.leader(byAnyone, ""),
+		unreachable: p.unreachable(byLiving),
 		centers:     p.UnreachableDataCenters(),
-		blocking:    p.Blocking(nil),
+		blocking:    p.blocking(byLiving, nil),
 	}
 	for _, role := range p.roles() {
-		s.roleLeaders = append(s.roleLeaders, RoleLeaderChanged{role, p.RoleLeader(role)})
+		s.roleLeaders = append(s.roleLeaders, RoleLeaderChanged{role, p.leader(byAnyone, role)})
 	}
 	return s
 }

@@ -121,12 +121,3 @@ func (r Reason) String() string {
 	}
 	return "unknown"
 }
-
-// Reasons lists all reasons in order.
-func Reasons() []Reason {
-	all := make([]Reason, reasonCount)
-	for i := range all {
-		all[i] = Reason(i)
-	}
-	return all
-}

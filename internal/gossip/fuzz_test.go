@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -37,16 +38,17 @@ func samples(n *node) []Message {
 func TestEveryMessageTravels(t *testing.T) {
 	_, nodes := trio(t)
 	messages := samples(nodes[0])
-	names := map[string]bool{}
-	for i, named := range Messages() {
-		if names[named.Name] {
-			t.Errorf("the name %q is taken twice", named.Name)
+	kinds := map[string]bool{}
+	for i, zero := range Messages() {
+		kind := fmt.Sprintf("%T", zero)
+		if kinds[kind] || kind != fmt.Sprintf("%T", messages[i]) {
+			t.Errorf("%s is listed twice or has no sample", kind)
 		}
-		names[named.Name] = true
-		same(t, named.Name, roundtrip(t, messages[i]), messages[i])
+		kinds[kind] = true
+		same(t, kind, roundtrip(t, messages[i]), messages[i])
 	}
-	if len(messages) != len(names) {
-		t.Errorf("%d kinds, %d names", len(messages), len(names))
+	if len(messages) != len(kinds) {
+		t.Errorf("%d samples of %d kinds", len(messages), len(kinds))
 	}
 }
 
@@ -82,7 +84,7 @@ func FuzzStep(f *testing.F) {
 func attack(t *testing.T, seed uint64, kind uint8, data []byte) {
 	w, nodes := trio(t)
 	victim, peer := nodes[0], nodes[1]
-	like := Messages()[int(kind)%len(Messages())].Zero
+	like := Messages()[int(kind)%len(Messages())]
 	if msg, err := decode(data, like); err == nil {
 		victim.Step(w.now, Received{From: peer.id, Msg: msg})
 	}
@@ -102,7 +104,7 @@ func TestMEM11MalformedPacketCrashesTheProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		try := func(data []byte) {
-			if msg, err := decode(data, Messages()[kind].Zero); err == nil {
+			if msg, err := decode(data, Messages()[kind]); err == nil {
 				victim.Step(w.now, Received{From: peer.id, Msg: msg})
 			}
 		}

@@ -10,12 +10,12 @@ import (
 type ids []member.ID
 
 func (s ids) has(id member.ID) bool {
-	_, ok := slices.BinarySearchFunc(s, id, member.ID.Compare)
+	_, ok := search(s, id, nodeOfID)
 	return ok
 }
 
 func (s ids) with(id member.ID) ids {
-	i, ok := slices.BinarySearchFunc(s, id, member.ID.Compare)
+	i, ok := search(s, id, nodeOfID)
 	if ok {
 		return s
 	}
@@ -24,7 +24,7 @@ func (s ids) with(id member.ID) ids {
 }
 
 func (s ids) without(id member.ID) ids {
-	i, ok := slices.BinarySearchFunc(s, id, member.ID.Compare)
+	i, ok := search(s, id, nodeOfID)
 	if !ok {
 		return s
 	}

@@ -45,7 +45,7 @@ type (
 	ExitDone struct{}
 
 	// Quarantined tells that the transport will never again talk to that
-	// incarnation.
+	// incarnation, and not because [Output.Quarantine] said so.
 	Quarantined struct{ ID member.ID }
 
 	// Expelled tells that a node refuses to talk to this incarnation, for good:

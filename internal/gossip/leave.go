@@ -83,8 +83,9 @@ func (m *Machine) exit() {
 	m.state = m.state.seenAlso(m.cfg.Self)
 	m.sendStateAround()
 	p := m.perspective()
-	first := p.leaderOf(func(o member.Member) bool { return o.ID != p.Self })
-	second := p.leaderOf(func(o member.Member) bool { return o.ID != p.Self && o.ID != first })
+	unreachable, _ := p.suspects()
+	first := p.leader(unreachable, "", p.Self)
+	second := p.leader(unreachable, "", p.Self, first)
 	for _, to := range []member.ID{first, second} {
 		if !to.IsZero() {
 			m.send(to, ExitingConfirmed{})

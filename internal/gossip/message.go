@@ -108,25 +108,19 @@ func (ExitingConfirmed) gossipMessage() {}
 func (Heartbeat) gossipMessage()        {}
 func (HeartbeatRsp) gossipMessage()     {}
 
-// Named is a message with its name on the wire.
-type Named struct {
-	Name string
-	Zero Message
-}
-
-// Messages lists every message once with its stable name on the wire, for the
-// codec that encodes them.
-func Messages() []Named {
-	return []Named{
-		{"troupe.gossip.init-join", InitJoin{}},
-		{"troupe.gossip.init-join-ack", InitJoinAck{}},
-		{"troupe.gossip.init-join-nack", InitJoinNack{}},
-		{"troupe.gossip.join", Join{}},
-		{"troupe.gossip.welcome", Welcome{}},
-		{"troupe.gossip.status", GossipStatus{}},
-		{"troupe.gossip.envelope", GossipEnvelope{}},
-		{"troupe.gossip.exiting-confirmed", ExitingConfirmed{}},
-		{"troupe.gossip.heartbeat", Heartbeat{}},
-		{"troupe.gossip.heartbeat-rsp", HeartbeatRsp{}},
+// Messages lists the zero value of every message once, for those who make
+// codecs. The names on the wire are given where messages are put on it.
+func Messages() []Message {
+	return []Message{
+		InitJoin{},
+		InitJoinAck{},
+		InitJoinNack{},
+		Join{},
+		Welcome{},
+		GossipStatus{},
+		GossipEnvelope{},
+		ExitingConfirmed{},
+		Heartbeat{},
+		HeartbeatRsp{},
 	}
 }

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"iter"
+	"sort"
 
 	"github.com/troupe-go/troupe/internal/member"
 )
@@ -37,8 +38,15 @@ func pairs[T any](left, right []T, node func(*T) *member.ID) iter.Seq2[*T, *T] {
 	}
 }
 
+// search finds the element of a node in a list that is sorted by node, or
+// where it would be. It does not copy elements, which are large.
+func search[T any](list []T, id member.ID, node func(*T) *member.ID) (int, bool) {
+	return sort.Find(len(list), func(i int) int { return id.Compare(*node(&list[i])) })
+}
+
 func nodeOfID(id *member.ID) *member.ID        { return id }
 func nodeOfMember(m *member.Member) *member.ID { return &m.ID }
 func nodeOfCount(c *Count) *member.ID          { return &c.Node }
 func nodeOfRow(r *row) *member.ID              { return &r.observer }
+func nodeOfRecord(r *record) *member.ID        { return &r.subject }
 func nodeOfTombstone(t *Tombstone) *member.ID  { return &t.Node }

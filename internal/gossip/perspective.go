@@ -16,20 +16,20 @@ type Perspective struct {
 
 // local tells whether a member is of the own data center; unknown nodes are not.
 func (p Perspective) local(id member.ID) bool {
-	m, ok := p.Member(id)
-	return ok && m.DataCenter == p.DataCenter
+	i, ok := p.find(id)
+	return ok && p.Members[i].DataCenter == p.DataCenter
 }
 
 // foreign tells whether a member is of another data center; unknown nodes are
 // not.
 func (p Perspective) foreign(id member.ID) bool {
-	m, ok := p.Member(id)
-	return ok && m.DataCenter != p.DataCenter
+	i, ok := p.find(id)
+	return ok && p.Members[i].DataCenter != p.DataCenter
 }
 
 func (p Perspective) down(id member.ID) bool {
-	m, ok := p.Member(id)
-	return ok && m.Status == member.Down
+	i, ok := p.find(id)
+	return ok && p.Members[i].Status == member.Down
 }
 
 // Converged tells whether this is agreed: whether nobody is [Perspective.Blocking].
@@ -45,13 +45,18 @@ func (p Perspective) Converged(confirmed []member.ID) bool { return len(p.Blocki
 // settled there yet, so all members that may become so count, of all data
 // centers.
 func (p Perspective) Blocking(confirmed []member.ID) []member.ID {
+	_, unreachable := p.suspects()
+	return p.blocking(unreachable, confirmed)
+}
+
+func (p Perspective) blocking(unreachable, confirmed ids) []member.ID {
 	first := !slices.ContainsFunc(p.Members, func(m member.Member) bool {
 		return m.DataCenter == p.DataCenter && settled(m.Status)
 	})
-	unreachable := p.Table.against(func(o member.ID) bool { return !p.foreign(o) && !p.down(o) })
 	var blocking []member.ID
 	seen := p.Seen
-	for _, m := range p.Members {
+	for i := range p.Members {
+		m := &p.Members[i]
 		for len(seen) > 0 && seen[0].Compare(m.ID) < 0 {
 			seen = seen[1:]
 		}
@@ -59,7 +64,7 @@ func (p Perspective) Blocking(confirmed []member.ID) []member.ID {
 		mustSee := m.DataCenter == p.DataCenter && settled(m.Status) ||
 			first && (settled(m.Status) || m.Status == member.Joining || m.Status == member.WeaklyUp)
 		mustReach := m.DataCenter == p.DataCenter && m.ID != p.Self && !going(m.Status)
-		if (mustSee && !hasSeen || mustReach && unreachable.has(m.ID)) && !ids(confirmed).has(m.ID) {
+		if (mustSee && !hasSeen || mustReach && unreachable.has(m.ID)) && !confirmed.has(m.ID) {
 			blocking = append(blocking, m.ID)
 		}
 	}
@@ -70,29 +75,63 @@ func (p Perspective) Blocking(confirmed []member.ID) []member.ID {
 // first settled member, in order, that is reachable; else the best of the
 // others. There is no election, so both sides of a partition have one. The
 // zero ID means that there is none.
-func (p Perspective) Leader() member.ID { return p.leaderOf(func(member.Member) bool { return true }) }
+func (p Perspective) Leader() member.ID { return p.RoleLeader("") }
 
 // RoleLeader is the same among the members with a role.
 func (p Perspective) RoleLeader(role string) member.ID {
-	return p.leaderOf(func(m member.Member) bool { return m.HasRole(role) })
+	unreachable, _ := p.suspects()
+	return p.leader(unreachable, role)
 }
 
-func (p Perspective) leaderOf(candidate func(member.Member) bool) member.ID {
-	unreachable := p.Table.against(func(o member.ID) bool { return !p.foreign(o) })
-	var best member.Member
-	for _, m := range p.Members {
-		if m.DataCenter != p.DataCenter || m.Status == member.Down || !candidate(m) ||
+func (p Perspective) leader(unreachable ids, role string, except ...member.ID) member.ID {
+	var best *member.Member
+	for i := range p.Members {
+		m := &p.Members[i]
+		if m.DataCenter != p.DataCenter || m.Status == member.Down || !m.HasRole(role) || slices.Contains(except, m.ID) ||
 			m.ID != p.Self && unreachable.has(m.ID) {
 			continue
 		}
-		if best.IsZero() || leaderRank(m.Status) < leaderRank(best.Status) {
+		if best == nil || leaderRank(m.Status) < leaderRank(best.Status) {
 			best = m
 		}
 		if settled(best.Status) {
 			break
 		}
 	}
+	if best == nil {
+		return member.ID{}
+	}
 	return best.ID
+}
+
+// suspects are those of whom the own data center says something bad: any
+// member of it, and any that is not Down.
+func (p Perspective) suspects() (byAnyone, byLiving ids) {
+	var all, living []member.ID
+	for _, r := range p.Table.rows {
+		if r.fine() {
+			continue
+		}
+		i, known := p.find(r.observer)
+		if known && p.Members[i].DataCenter != p.DataCenter {
+			continue
+		}
+		down := known && p.Members[i].Status == member.Down
+		for _, rec := range r.records {
+			if rec.status == Reachable {
+				continue
+			}
+			all = append(all, rec.subject)
+			if !down {
+				living = append(living, rec.subject)
+			}
+		}
+	}
+	same := len(all) == len(living)
+	if byAnyone = setOf(all); same {
+		return byAnyone, byAnyone
+	}
+	return byAnyone, setOf(living)
 }
 
 // IsReachable tells whether the own data center should treat a node as
@@ -121,8 +160,12 @@ func (p Perspective) Reaches(from, to member.ID) bool {
 // Unreachable lists, in order, the members of the own data center but self
 // that a member of it, one that is not Down, cannot reach.
 func (p Perspective) Unreachable() []member.ID {
-	bad := p.Table.against(func(o member.ID) bool { return !p.foreign(o) && !p.down(o) })
-	return slices.DeleteFunc(bad, func(id member.ID) bool { return id == p.Self || !p.local(id) })
+	_, bad := p.suspects()
+	return p.unreachable(bad)
+}
+
+func (p Perspective) unreachable(bad ids) []member.ID {
+	return slices.DeleteFunc(slices.Clone(bad), func(id member.ID) bool { return id == p.Self || !p.local(id) })
 }
 
 // UnreachableDataCenters lists, in order, the other data centers with a member
@@ -131,8 +174,8 @@ func (p Perspective) UnreachableDataCenters() []string {
 	var names []string
 	for _, r := range p.Table.rows {
 		for _, rec := range r.records {
-			if m, ok := p.Member(rec.subject); ok && rec.status == Unreachable &&
-				m.DataCenter != p.DataCenter && !p.foreign(r.observer) {
+			if rec.status == Unreachable && p.foreign(rec.subject) && !p.foreign(r.observer) {
+				m, _ := p.Member(rec.subject)
 				names = append(names, m.DataCenter)
 			}
 		}

@@ -32,7 +32,7 @@ func (s *State) Member(id member.ID) (member.Member, bool) {
 }
 
 func (s *State) find(id member.ID) (int, bool) {
-	return slices.BinarySearchFunc(s.Members, id, func(m member.Member, id member.ID) int { return m.ID.Compare(id) })
+	return search(s.Members, id, nodeOfMember)
 }
 
 // Has tells whether the node is a member.
@@ -61,11 +61,9 @@ func (s *State) SeenBy(id member.ID) bool { return ids(s.Seen).has(id) }
 
 // tombstoned tells whether the node was removed.
 func (s *State) tombstoned(id member.ID) bool {
-	_, ok := slices.BinarySearchFunc(s.Tombstones, id, Tombstone.compareNode)
+	_, ok := search(s.Tombstones, id, nodeOfTombstone)
 	return ok
 }
-
-func (t Tombstone) compareNode(id member.ID) int { return t.Node.Compare(id) }
 
 // copy is shallow: the caller replaces whole fields.
 func (s *State) copy() *State {
@@ -115,7 +113,7 @@ func (s *State) Remove(id member.ID, now int64) *State {
 
 // bury adds a tombstone, or renews it.
 func bury(stones []Tombstone, id member.ID, now int64) []Tombstone {
-	i, ok := slices.BinarySearchFunc(stones, id, Tombstone.compareNode)
+	i, ok := search(stones, id, nodeOfTombstone)
 	stones = slices.Clone(stones)
 	if ok {
 		stones[i].Removed = now

@@ -48,11 +48,11 @@ func (r Reachability) String() string {
 }
 
 func (t Table) find(observer member.ID) (int, bool) {
-	return slices.BinarySearchFunc(t.rows, observer, func(r row, id member.ID) int { return r.observer.Compare(id) })
+	return search(t.rows, observer, nodeOfRow)
 }
 
 func (r row) find(subject member.ID) (int, bool) {
-	return slices.BinarySearchFunc(r.records, subject, func(r record, id member.ID) int { return r.subject.Compare(id) })
+	return search(r.records, subject, nodeOfRecord)
 }
 
 // fine tells whether the row has nothing but Reachable to say.
@@ -131,7 +131,11 @@ func (t Table) From(observer member.ID) []member.ID {
 
 // by lists those of whom observer says something bad.
 func (t Table) by(observer member.ID) ids {
-	return t.against(func(o member.ID) bool { return o == observer })
+	i, ok := t.find(observer)
+	if !ok {
+		return nil
+	}
+	return Table{t.rows[i : i+1]}.against(func(member.ID) bool { return true })
 }
 
 // Observations lists all that is not Reachable, by observer and subject.

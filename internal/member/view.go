@@ -1,6 +1,9 @@
 package member
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // An Observation says that Observer holds Subject for unreachable.
 type Observation struct {
@@ -23,7 +26,7 @@ type View struct {
 
 // Member finds the member with exactly this identity.
 func (v *View) Member(id ID) (Member, bool) {
-	i, ok := slices.BinarySearchFunc(v.Members, id, func(m Member, id ID) int { return m.ID.Compare(id) })
+	i, ok := sort.Find(len(v.Members), func(i int) int { return id.Compare(v.Members[i].ID) }) // copies no members, which are large
 	if !ok {
 		return Member{}, false
 	}
