@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/gossip"
 )
 
-// A Codec turns messages into bytes and back: each one that travels in a world
-// does so as bytes, so that the form on the wire takes part.
+// A Codec turns messages into bytes and back: what travels in a world does
+// so as bytes, so that the form on the wire takes part.
 type Codec interface {
 	Encode(m gossip.Message) ([]byte, error)
 	Decode(data []byte) (gossip.Message, error)
@@ -28,8 +28,8 @@ func CBOR() (Codec, error) {
 		return nil, err
 	}
 	c := &cborCodec{enc: enc, dec: dec, kinds: map[reflect.Type]byte{}}
-	for i, named := range gossip.Messages() {
-		t := reflect.TypeOf(named.Zero)
+	for i, m := range gossip.Messages() {
+		t := reflect.TypeOf(m)
 		c.kinds[t] = byte(i)
 		c.types = append(c.types, t)
 	}
@@ -47,7 +47,7 @@ type cborCodec struct {
 func (c *cborCodec) Encode(m gossip.Message) ([]byte, error) {
 	kind, ok := c.kinds[reflect.TypeOf(m)]
 	if !ok {
-		return nil, fmt.Errorf("message %T has no name on the wire", m)
+		return nil, fmt.Errorf("message %T is not among those of gossip.Messages", m)
 	}
 	fields, err := c.enc.Marshal(m)
 	if err != nil {

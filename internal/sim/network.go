@@ -87,9 +87,12 @@ func (w *World) arrive(p *packet) {
 		w.queue.push(event{at: n.pausedUntil, packet: p})
 		return
 	}
-	msg, err := w.codec.Decode(p.data)
-	if err != nil {
-		w.failf("%s could not read a message from %s: %v", n.id, p.from, err)
+	msg := p.msg
+	if p.data != nil {
+		var err error
+		if msg, err = w.codec.Decode(p.data); err != nil {
+			w.failf("%s could not read a message from %s: %v", n.id, p.from, err)
+		}
 	}
 	w.trace('m', p.from, n.id, p.data)
 	w.step(n, gossip.Received{From: p.from, Msg: msg})

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
 )
 
@@ -21,7 +22,8 @@ type event struct {
 // packet is a message on its way.
 type packet struct {
 	from, to member.ID // the UID of to is zero when only an address was meant
-	data     []byte
+	msg      gossip.Message
+	data     []byte // msg encoded, which is read instead; nil when it does not travel as bytes
 }
 
 type queue struct {

@@ -14,7 +14,8 @@
 //
 // Everything in a world is drawn from its seed, and nothing depends on the
 // machine, on maps or on scheduling: a seed that fails fails again, step by
-// step. Messages travel encoded, as on the wire.
+// step. Messages travel encoded, as on the wire; in large worlds, each
+// tenth does.
 //
 // Checked after each step, on the node that made it:
 //   - a member that a node has seen removed never comes back there, and no
