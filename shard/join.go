@@ -149,7 +149,7 @@ func settingsOf[M any](n node, t Type[M]) settings {
 		coordinator: coordinator.Settings{
 			Role: t.Role, Agree: agree, Exists: exists, Strategy: t.Strategy, Retry: t.Retry,
 			HandOffTimeout: t.HandOffTimeout, ShardStartTimeout: t.ShardStartTimeout,
-			RebalanceEvery: t.RebalanceEvery, Margin: n.DowningMargin(1),
+			RebalanceEvery: t.RebalanceEvery, Margin: n.DowningMargin,
 		},
 	}
 }

@@ -32,7 +32,10 @@ type Settings struct {
 	HandOffTimeout    time.Duration // 60 s: after so long a shard that has not stopped is reported as slow
 	ShardStartTimeout time.Duration // 10 s: a region that has not confirmed a shard is told again
 	RebalanceEvery    time.Duration // 10 s; negative for never
-	Margin            time.Duration // 0: how long a downed node's shards rest after its removal, so that it has time to notice
+
+	// Margin is how long a downed node's shards rest after its removal, so that it
+	// has time to notice: longer in a cluster of more members. nil: no time.
+	Margin func(members int) time.Duration
 }
 
 func (s Settings) withDefaults() Settings {
@@ -46,6 +49,9 @@ func (s Settings) withDefaults() Settings {
 	s.HandOffTimeout = positive(s.HandOffTimeout, time.Minute)
 	s.AckTimeout = min(positive(s.AckTimeout, 5*time.Second), s.HandOffTimeout)
 	s.ShardStartTimeout = positive(s.ShardStartTimeout, 10*time.Second)
+	if s.Margin == nil {
+		s.Margin = func(int) time.Duration { return 0 }
+	}
 	if s.RebalanceEvery == 0 {
 		s.RebalanceEvery = 10 * time.Second
 	}

@@ -89,21 +89,25 @@ func (c *Core) rememberGone(now time.Time, before, after *member.View) {
 	if before == nil {
 		return
 	}
+	// Those on the losing side still have all who were removed one after the other.
+	margin := c.set.Margin(len(before.Members) + len(c.gone))
 	for _, m := range before.Members {
-		if _, ok := after.Member(m.ID); !ok {
-			c.gone = append(c.gone, departure{Member: m, until: now.Add(c.margin(before, m))})
+		if _, ok := after.Member(m.ID); ok {
+			continue
 		}
+		until := now.Add(margin)
+		if knowsItsEnd(before, m) {
+			until = now
+		}
+		c.gone = append(c.gone, departure{Member: m, until: until})
 	}
 }
 
-// margin is how long a removed node may go on unknowing. One that was last seen
-// exiting has confirmed its end; if it was unreachable then, somebody confirmed
-// it for it.
-func (c *Core) margin(v *member.View, m member.Member) time.Duration {
-	if m.Status == member.Exiting && v.Reachable(m.ID) {
-		return 0
-	}
-	return c.set.Margin
+// knowsItsEnd tells of a removed node whether it may not go on unknowing. One that
+// was last seen exiting has confirmed its end; if it was unreachable then,
+// somebody confirmed it for it.
+func knowsItsEnd(v *member.View, m member.Member) bool {
+	return m.Status == member.Exiting && v.Reachable(m.ID)
 }
 
 // settle lets go of removed nodes whose margin has passed.

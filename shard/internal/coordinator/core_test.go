@@ -48,6 +48,11 @@ func surveyed(t *testing.T, set Settings) *rig {
 	return r
 }
 
+// seconds is a margin for clusters of all sizes.
+func seconds(n int) func(int) time.Duration {
+	return func(int) time.Duration { return time.Duration(n) * time.Second }
+}
+
 func (r *rig) step(in Input) { r.out = r.core.Step(r.now, in) }
 
 func (r *rig) from(id member.ID, m protocol.Message) { r.step(Received{From: id, Msg: m}) }
@@ -206,7 +211,7 @@ func TestUnclaimedShardWaitsForAllWhoCanHost(t *testing.T) {
 		{"it names the shard", func(r *rig) { r.report(c, at("1", 1, 5)) }, c},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, Settings{Margin: 5 * time.Second})
+			r := newRig(t, Settings{Margin: seconds(5)})
 			r.report(a)
 			r.report(b)
 			r.from(b, protocol.GetShardHomes{Shards: []string{"1"}})
@@ -223,7 +228,7 @@ func TestUnclaimedShardWaitsForAllWhoCanHost(t *testing.T) {
 
 // The margin counts from the removal, also for the coordinator that it makes.
 func TestSuccessorRemembersWhoWasRemoved(t *testing.T) {
-	r := &rig{t: t, core: New(a, Settings{Agree: "x", Margin: 5 * time.Second}), now: time.Unix(0, 0)}
+	r := &rig{t: t, core: New(a, Settings{Agree: "x", Margin: seconds(5)}), now: time.Unix(0, 0)}
 	r.view("b Up", "a Up")
 	r.view("b Down", "a Up")
 	r.view("a Up")
@@ -360,7 +365,7 @@ func TestDeadRegionsAreNotWaitedFor(t *testing.T) {
 }
 
 func TestShardsOfADownedHostRestForTheMargin(t *testing.T) {
-	r := surveyed(t, Settings{Margin: 5 * time.Second})
+	r := surveyed(t, Settings{Margin: seconds(5)})
 	r.place("1", "2", "3")
 	if r.home("3") != c {
 		t.Fatalf("shard 3 is on %s", r.home("3").Host)

@@ -14,7 +14,7 @@ func FuzzStep(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		r := newRig(t, Settings{RebalanceEvery: time.Second, Margin: time.Second})
+		r := newRig(t, Settings{RebalanceEvery: time.Second, Margin: seconds(1)})
 		views := [][]string{
 			{"a Up", "b Up", "c Up"},
 			{"a Up", "b Leaving", "c Up"},

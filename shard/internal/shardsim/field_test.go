@@ -204,7 +204,7 @@ func TestSHD10ShardsGoOnlyToThoseWhoStay(t *testing.T) {
 	t.Parallel()
 	w := calm(t, 6, 1000, func(w *world) {
 		w.cfg.coordinator.RebalanceEvery = 2 * time.Second
-		w.cfg.coordinator.Margin = 0
+		w.cfg.coordinator.Margin = nil
 		w.detect = 500 * time.Millisecond
 	})
 	w.ledger.strict = false

@@ -84,7 +84,7 @@ func play(seed uint64, m mutant, tracing bool) *world {
 	w.cfg.coordinator.Role, w.cfg.region.Role = "host", "host"
 	w.cfg.coordinator.RebalanceEvery = 2 * time.Second
 	if m == skipsMargin {
-		w.cfg.coordinator.Margin = 0
+		w.cfg.coordinator.Margin = nil
 	}
 	w.drawFaults()
 	if !w.ledger.strict && w.chance(0.5) {

@@ -97,7 +97,7 @@ func newWorld(seed uint64, shards int) *world {
 		w.shards = append(w.shards, fmt.Sprint("s", i))
 	}
 	w.ledger = newLedger(w)
-	w.cfg.coordinator = coordinator.Settings{Margin: 10 * time.Second, HandOffTimeout: 4 * time.Second}
+	w.cfg.coordinator = coordinator.Settings{Margin: func(int) time.Duration { return 10 * time.Second }, HandOffTimeout: 4 * time.Second}
 	w.cfg.region = region.Settings{HandOffTimeout: 5 * time.Second}
 	return w
 }
