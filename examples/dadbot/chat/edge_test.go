@@ -52,6 +52,8 @@ func (d *fakeDads) Deliver(ctx context.Context, key string, m dad.Msg) error {
 		if d.memory != nil {
 			return m.Reply.Send(ctx, *d.memory)
 		}
+	default: // what only a Dad tells himself
+		return actor.ErrUnhandled
 	}
 	return nil
 }
