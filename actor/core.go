@@ -50,8 +50,8 @@ type core struct {
 
 // runner is the typed part of a cell as the scheduler and its relatives see it.
 type runner interface {
-	// run does what is due, and tells how many messages it has handled and whether more is due.
-	run() (handled int, again bool)
+	// run does what is due and tells whether more is.
+	run() (again bool)
 	// poke runs the cell if something is due: what it waited for may have happened.
 	poke()
 	// end asks it to stop, for the first reason given.

@@ -11,8 +11,8 @@ import (
 // quantum is how many messages an actor handles before others have their turn.
 const quantum = 64
 
-// run implements runner.
-func (c *Cell[M]) run() (handled int, again bool) {
+// run does the next thing in the cell's life and tells whether there is another.
+func (c *Cell[M]) run() (again bool) {
 	switch c.phase {
 	case starting:
 		c.begin()
@@ -26,7 +26,7 @@ func (c *Cell[M]) run() (handled int, again bool) {
 		c.resume()
 	case ended:
 	}
-	return 0, c.settle()
+	return c.settle()
 }
 
 // settle lets go of the cell, unless something is due.
@@ -124,11 +124,10 @@ func (c *Cell[M]) catch() {
 func (c *Cell[M]) failed() bool { return c.own != nil && c.own.failure != nil }
 
 // batch handles up to a quantum of messages, then sees whether the actor is to stop.
-func (c *Cell[M]) batch() (handled int, again bool) {
-	budget := quantum
-	for budget > 0 && !c.failed() && c.stopReason() == Running {
+func (c *Cell[M]) batch() (again bool) {
+	for budget := quantum; budget > 0 && !c.failed() && c.stopReason() == Running; {
 		if c.hand == nil && c.fetch() == resting {
-			return quantum - budget, false
+			return false
 		}
 		budget = c.handle(budget)
 	}
@@ -138,7 +137,7 @@ func (c *Cell[M]) batch() (handled int, again bool) {
 	case reason != Running:
 		c.leave(reason)
 	}
-	return quantum - budget, c.settle()
+	return c.settle()
 }
 
 // fetched is what came of looking into the mailbox.

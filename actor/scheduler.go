@@ -23,23 +23,20 @@ type scheduler struct {
 
 // worker is a goroutine that runs cells, one after another.
 type worker struct {
-	wake    chan struct{}
-	handled int    // messages since it last ran out of cells
-	times   uint32 // how often it ran out
+	wake chan struct{}
+	pays bool   // lingering found a cell the last time
+	idle uint32 // how often it found none
 }
 
-// probe is how often a worker that runs out of cells lingers to see whether that pays.
+// probe is how often a worker lingers to see whether it pays again.
 const probe = 16
 
-// lingers tells whether a worker that has run out of cells should let the other goroutines go first, once, before it parks. That
-// pays when several of them are about to send: it finds a batch then, and nobody had to wake it. (Without, 64 askers
-// of one actor wake and park a worker for each ask, as the first one's does not wait for the second.) So it goes on as long as it finds
-// more than one message, and tries again now and then.
+// lingers tells whether a worker that has run out of cells should let other goroutines go first, once, before it parks. That
+// pays when they are about to send: nobody has to wake it then, and it finds the messages of all of them. (Without, 64
+// askers of one actor wake and park a worker for each ask, because the first answer is there before the second question.)
 func (w *worker) lingers() bool {
-	paid := w.handled > 1
-	w.handled = 0
-	w.times++
-	return paid || w.times%probe == 0
+	w.idle++
+	return w.pays || w.idle%probe == 0
 }
 
 func newScheduler() *scheduler {
@@ -67,7 +64,11 @@ func (s *scheduler) next(w *worker, again *core, woken bool) *core {
 		if woken {
 			s.coming = false
 		}
-		if c := s.popLocked(); c != nil {
+		c := s.popLocked()
+		if lingered {
+			w.pays = c != nil
+		}
+		if c != nil {
 			other, fresh := s.callLocked()
 			s.mu.Unlock()
 			s.start(other, fresh)
@@ -154,9 +155,7 @@ func (s *scheduler) work(w *worker, again *core, woken bool) {
 	}()
 	for c = s.next(w, again, woken); c != nil; c = s.next(w, again, false) {
 		again = nil
-		handled, more := c.impl.run()
-		w.handled += handled
-		if more {
+		if c.impl.run() {
 			again = c
 		}
 	}

@@ -130,7 +130,7 @@ func (r *root) init(s *System) {
 	r.sys, r.impl, r.phase, r.done = s, r, running, make(chan struct{})
 }
 
-func (r *root) run() (int, bool) { return 0, false }
+func (r *root) run() bool { return false }
 
 func (r *root) end(reason StopReason) {
 	r.mu.Lock()
