@@ -17,9 +17,11 @@
 //
 // A member's status never goes back, and a removed incarnation never returns:
 // a restarted process is another member, which replaces its predecessor at
-// once, whoever else may be unreachable. Subscribers hear that one
-// incarnation is removed before they hear of the next on the same address.
-// Nodes with the same version have the same members.
+// once, whoever else may be unreachable. There is never more than one member at
+// an address, and an incarnation does not give way to an earlier one.
+// Subscribers hear that one incarnation is removed before they hear of the next
+// on the same address. Nodes with the same version have the same members. A
+// node that no member knows, or that was removed, is told so and ends.
 //
 // # Order and concurrency
 //
