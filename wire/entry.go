@@ -69,33 +69,86 @@ func newEntry(name string, zero any, opts []EntryOption) Entry {
 // A form is what a protocol does with one Go type. It is generic below this
 // interface, so that no message is converted by reflection on its way.
 type form interface {
-	// visible is what the codec encodes for m.
-	visible(m any) any
-	// decode makes a message of a payload and attaches r.
-	decode(n *named, payload []byte, r Replier) (any, error)
-	// pending is the reply that m carries, nil if nobody waits for one.
-	pending(n *named, m any) Pending
-	// keepReply gives to, a decoded message, the reply of from.
-	keepReply(from, to any) any
 	// types are what the codec sees of the message and its reply (nil if told).
 	types() (message, reply reflect.Type)
+}
+
+// messageForm is a form in a protocol of Ms. It takes messages as they are: a value
+// put into an any would be a copy on the heap, for each message.
+type messageForm[M any] interface {
+	// append appends the name and the payload of m.
+	append(n *named, dst []byte, m M) ([]byte, error)
+	// decode makes a message of a payload and attaches r.
+	decode(n *named, payload []byte, r Replier) (M, error)
+	// pending is the reply that m carries, nil if nobody waits for one.
+	pending(n *named, m M) Pending
+	// keepReply gives to, a decoded message, the reply of from.
+	keepReply(from, to M) M
+}
+
+func formFor[M any](f form) messageForm[M] {
+	if f, ok := f.(messageForm[M]); ok {
+		return f
+	}
+	return oneOf[M]{f.(interface{ open() messageForm[any] }).open()}
+}
+
+// oneOf is the form of a type that is told where M is an interface.
+type oneOf[M any] struct{ of messageForm[any] }
+
+func (f oneOf[M]) append(n *named, dst []byte, m M) ([]byte, error) { return f.of.append(n, dst, m) }
+func (f oneOf[M]) pending(*named, M) Pending                        { return nil }
+func (f oneOf[M]) keepReply(_, to M) M                              { return to }
+
+func (f oneOf[M]) decode(n *named, payload []byte, r Replier) (M, error) {
+	m, err := f.of.decode(n, payload, r)
+	if err != nil {
+		var none M
+		return none, err
+	}
+	return m.(M), nil
 }
 
 // told is the form of a message without a reply.
 type told[T any] struct{}
 
-func (told[T]) visible(m any) any                    { return m }
-func (told[T]) pending(*named, any) Pending          { return nil }
-func (told[T]) keepReply(_, to any) any              { return to }
 func (told[T]) types() (message, reply reflect.Type) { return reflect.TypeFor[T](), nil }
+func (told[T]) pending(*named, T) Pending            { return nil }
+func (told[T]) keepReply(_, to T) T                  { return to }
+func (told[T]) open() messageForm[any]               { return opened[T]{} }
 
-func (told[T]) decode(n *named, payload []byte, r Replier) (any, error) {
-	if r != nil {
-		return nil, fmt.Errorf("%w: %s", ErrNotAsked, n.name)
+func (told[T]) append(n *named, dst []byte, m T) ([]byte, error) {
+	if n.message != nil {
+		return n.message.append(append(dst, n.header...), unsafe.Pointer(&m)), nil
 	}
-	m := new(T)
-	err := n.decodeInto(payload, m)
-	return *m, err
+	return n.appendBy(dst, m)
+}
+
+func (told[T]) decode(n *named, payload []byte, r Replier) (T, error) {
+	var m T
+	if r != nil {
+		return m, fmt.Errorf("%w: %s", ErrNotAsked, n.name)
+	}
+	if n.message.decode(payload, unsafe.Pointer(&m)) {
+		return m, nil
+	}
+	into := new(T)
+	err := n.decodeInto(payload, into)
+	return *into, err
+}
+
+// opened is told by any.
+type opened[T any] struct{}
+
+func (opened[T]) pending(*named, any) Pending { return nil }
+func (opened[T]) keepReply(_, to any) any     { return to }
+
+func (opened[T]) append(n *named, dst []byte, m any) ([]byte, error) {
+	return told[T]{}.append(n, dst, m.(T))
+}
+
+func (opened[T]) decode(n *named, payload []byte, r Replier) (any, error) {
+	return told[T]{}.decode(n, payload, r)
 }
 
 // asked is the form of a request.
@@ -112,7 +165,7 @@ func newAsked[M, R any, Q actor.Request[M, R]](zero Q, c Codec) (form, error) {
 		return nil, err
 	}
 	a := asked[M, R, Q]{offset: field.Offset}
-	probe := actor.ReplyTo[R](&answerer{})
+	probe := actor.ReplyTo[R](&answerer[R]{})
 	with, ok := any(zero.WithReply(probe)).(Q)
 	if !ok || a.replyOf(with) != probe {
 		return nil, fmt.Errorf("WithReply of %T does not return it with field %s set", zero, field.Name)
@@ -166,12 +219,18 @@ func (a asked[M, R, Q]) replyOf(q Q) actor.Reply[R] {
 	return *(*actor.Reply[R])(unsafe.Add(unsafe.Pointer(&q), a.offset))
 }
 
-func (a asked[M, R, Q]) visible(m any) any {
-	if a.shadow == nil {
-		return m
+func (a asked[M, R, Q]) append(n *named, dst []byte, m M) ([]byte, error) {
+	q := any(m).(Q)
+	switch {
+	case n.message != nil:
+		return n.message.append(append(dst, n.header...), unsafe.Pointer(&q)), nil
+	case a.shadow != nil:
+		seen := new(Q)
+		*seen = q
+		return n.appendBy(dst, a.asShadow(seen))
+	default:
+		return n.appendBy(dst, q)
 	}
-	q := m.(Q)
-	return a.asShadow(&q)
 }
 
 // asShadow is the same memory, as a pointer to the shadow type.
@@ -179,27 +238,41 @@ func (a asked[M, R, Q]) asShadow(q *Q) any {
 	return reflect.NewAt(a.shadow, unsafe.Pointer(q)).Interface()
 }
 
-func (a asked[M, R, Q]) decode(n *named, payload []byte, r Replier) (any, error) {
+func (a asked[M, R, Q]) decode(n *named, payload []byte, r Replier) (M, error) {
+	var none M
+	var q Q
+	if !n.message.decode(payload, unsafe.Pointer(&q)) {
+		var err error
+		if q, err = a.decodeBy(n, payload); err != nil {
+			return none, err
+		}
+	}
+	if r == nil {
+		return any(q).(M), nil
+	}
+	return q.WithReply(actor.ReplyTo[R](&answerer[R]{n, r})), nil
+}
+
+// decodeBy has the codec decode a request.
+func (a asked[M, R, Q]) decodeBy(n *named, payload []byte) (Q, error) {
 	q := new(Q)
 	into := any(q)
 	if a.shadow != nil {
 		into = a.asShadow(q)
 	}
-	if err := n.decodeInto(payload, into); err != nil || r == nil {
-		return any(*q), err
-	}
-	return (*q).WithReply(actor.ReplyTo[R](&answerer{n, r})), nil
+	err := n.decodeInto(payload, into)
+	return *q, err
 }
 
-func (a asked[M, R, Q]) pending(n *named, m any) Pending {
-	if p, ok := a.replyOf(m.(Q)).Promise(); ok {
-		return promised{p, n}
+func (a asked[M, R, Q]) pending(n *named, m M) Pending {
+	if p, ok := a.replyOf(any(m).(Q)).Promise(); ok {
+		return promised[R]{p, n}
 	}
 	return nil
 }
 
-func (a asked[M, R, Q]) keepReply(from, to any) any {
-	return to.(Q).WithReply(a.replyOf(from.(Q)))
+func (a asked[M, R, Q]) keepReply(from, to M) M {
+	return any(to).(Q).WithReply(a.replyOf(any(from).(Q)))
 }
 
 func (a asked[M, R, Q]) types() (message, reply reflect.Type) {

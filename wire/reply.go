@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/troupe-go/troupe/actor"
 )
@@ -35,24 +36,33 @@ type Replier interface {
 
 // promised is a pending ask of this process, or one from elsewhere that is on
 // its way through it.
-type promised struct {
+type promised[R any] struct {
 	actor.Promise
 	named *named
 }
 
-func (p promised) Resolve(payload []byte) {
-	p.Promise.Resolve(func(into any) error { return p.named.decodeInto(payload, into) })
+func (p promised[R]) Resolve(payload []byte) {
+	p.Promise.Resolve(func(into any) error {
+		if v, ok := into.(*R); ok {
+			if p.named.reply.decode(payload, unsafe.Pointer(v)) {
+				return nil
+			}
+			var none R
+			*v = none
+		}
+		return p.named.decodeInto(payload, into)
+	})
 }
 
 // answerer is the responder of a request that was decoded here.
-type answerer struct {
+type answerer[R any] struct {
 	named *named
 	to    Replier
 }
 
 // Respond encodes v; if that fails, the asker learns so at once.
-func (a *answerer) Respond(v any) error {
-	payload, err := appendValue(a.named.codec, nil, v)
+func (a *answerer[R]) Respond(v any) error {
+	payload, err := a.encode(v)
 	if err == nil {
 		return a.to.Reply(payload)
 	}
@@ -64,9 +74,16 @@ func (a *answerer) Respond(v any) error {
 	return err
 }
 
-func (a *answerer) Fail(err error) error { return a.to.Fail(err) }
+func (a *answerer[R]) encode(v any) ([]byte, error) {
+	if r, ok := v.(R); ok && a.named.reply != nil {
+		return a.named.reply.append(nil, unsafe.Pointer(&r)), nil
+	}
+	return appendValue(a.named.codec, nil, v)
+}
 
-func (a *answerer) Deadline() (time.Time, bool) {
+func (a *answerer[R]) Fail(err error) error { return a.to.Fail(err) }
+
+func (a *answerer[R]) Deadline() (time.Time, bool) {
 	if d, ok := a.to.(interface{ Deadline() (time.Time, bool) }); ok {
 		return d.Deadline()
 	}

@@ -220,13 +220,18 @@ func (t fieldTag) keyOr(name string) string {
 	return t.key
 }
 
-func (w *walk) tagOf(f reflect.StructField) fieldTag {
-	text := ""
-	for _, name := range w.rules.tags {
-		if text = f.Tag.Get(name); text != "" {
-			break
+// tagText is the tag of a field that counts.
+func (r rules) tagText(f reflect.StructField) string {
+	for _, name := range r.tags {
+		if text := f.Tag.Get(name); text != "" {
+			return text
 		}
 	}
+	return ""
+}
+
+func (w *walk) tagOf(f reflect.StructField) fieldTag {
+	text := w.rules.tagText(f)
 	if text == "-" {
 		return fieldTag{skip: true}
 	}

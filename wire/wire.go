@@ -72,17 +72,25 @@ func (e *NotNamedError) Unwrap() error { return ErrNotNamed }
 
 // Protocol is the set of messages of one kind of actor that may travel.
 type Protocol[M any] struct {
-	byType        map[reflect.Type]*named
-	byName        map[string]*named
+	byType        map[reflect.Type]*listed[M]
+	byName        map[string]*listed[M]
 	schema        string
 	unknownNames  atomic.Uint64
 	unknownFields atomic.Uint64
+}
+
+// listed is an entry of a protocol of Ms.
+type listed[M any] struct {
+	named
+	form messageForm[M]
 }
 
 // named is an entry that was found good.
 type named struct {
 	Entry
 	header     []byte // uvarint length of the name, and the name
+	message    *plan  // nil: the codec does it
+	reply      *plan  // likewise
 	unencoded  atomic.Uint64
 	undecoded  atomic.Uint64
 	fieldsSeen *atomic.Uint64 // the protocol's count of messages with unknown fields
@@ -93,8 +101,8 @@ type named struct {
 // travel whole with its codec.
 func NewProtocol[M any](entries ...Entry) (*Protocol[M], error) {
 	p := &Protocol[M]{
-		byType: make(map[reflect.Type]*named, len(entries)),
-		byName: make(map[string]*named, len(entries)),
+		byType: make(map[reflect.Type]*listed[M], len(entries)),
+		byName: make(map[string]*listed[M], len(entries)),
 	}
 	var problems []error
 	for _, e := range entries {
@@ -132,11 +140,14 @@ func (p *Protocol[M]) add(e Entry) error {
 	if e.answers != nil && e.answers != reflect.TypeFor[M]() {
 		return fmt.Errorf("WithReply of %v gives a %v, not a %v", e.typ, e.answers, reflect.TypeFor[M]())
 	}
-	n := &named{
+	message, reply := e.form.types()
+	n := &listed[M]{form: formFor[M](e.form), named: named{
 		Entry:      e,
 		header:     append(binary.AppendUvarint(nil, uint64(len(e.name))), e.name...),
+		message:    planOf(e.codec, message),
+		reply:      planOf(e.codec, reply),
 		fieldsSeen: &p.unknownFields,
-	}
+	}}
 	p.byName[e.name], p.byType[e.typ] = n, n
 	return nil
 }
@@ -174,7 +185,7 @@ func (p *Protocol[M]) Check(m M) error {
 	return err
 }
 
-func (p *Protocol[M]) entry(m M) (*named, error) {
+func (p *Protocol[M]) entry(m M) (*listed[M], error) {
 	t := reflect.TypeOf(m)
 	if n, ok := p.byType[t]; ok {
 		return n, nil
@@ -191,15 +202,16 @@ func (p *Protocol[M]) Append(dst []byte, m M) (out []byte, pending Pending, err 
 	if err != nil {
 		return dst, nil, err
 	}
-	out, err = n.appendTo(dst, m)
+	out, err = n.form.append(&n.named, dst, m)
 	if err != nil {
 		return dst, nil, err
 	}
-	return out, n.form.pending(n, m), nil
+	return out, n.form.pending(&n.named, m), nil
 }
 
-func (n *named) appendTo(dst []byte, m any) ([]byte, error) {
-	out, err := appendValue(n.codec, append(dst, n.header...), n.form.visible(m))
+// appendBy has the codec encode what it is to see of a message.
+func (n *named) appendBy(dst []byte, visible any) ([]byte, error) {
+	out, err := appendValue(n.codec, append(dst, n.header...), visible)
 	if err != nil {
 		n.unencoded.Add(1)
 		return dst, fmt.Errorf("%w: %s by %s: %w", ErrUnencodable, n.name, n.codec.Name(), err)
@@ -225,12 +237,12 @@ func (p *Protocol[M]) Decode(data []byte, r Replier) (M, error) {
 		p.unknownNames.Add(1)
 		return none, fmt.Errorf("%w: %q is not in the protocol of %v of this version", ErrUnknownName, name, reflect.TypeFor[M]())
 	}
-	m, err := n.form.decode(n, payload, r)
+	m, err := n.form.decode(&n.named, payload, r)
 	if err != nil {
 		n.undecoded.Add(1)
 		return none, err
 	}
-	return m.(M), nil
+	return m, nil
 }
 
 func cutName(data []byte) (name, payload []byte, err error) {
@@ -265,7 +277,7 @@ func (p *Protocol[M]) Roundtrip(m M) (M, error) {
 	if err != nil {
 		return none, err
 	}
-	data, err := n.appendTo(nil, m)
+	data, err := n.form.append(&n.named, nil, m)
 	if err != nil {
 		return none, err
 	}
@@ -276,7 +288,7 @@ func (p *Protocol[M]) Roundtrip(m M) (M, error) {
 	if err != nil {
 		return none, err
 	}
-	return n.form.keepReply(m, back).(M), nil
+	return n.form.keepReply(m, back), nil
 }
 
 // Schema describes all names, codecs, fields and types of the protocol, sorted,
