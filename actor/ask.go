@@ -16,7 +16,7 @@ type Request[M, R any] interface{ WithReply(Reply[R]) M }
 // Tell, ErrNoReply, or ctx's error. A request that was accepted but is never answered ends only with ctx: give it a deadline. It
 // starts no goroutine and leaves nothing behind. Do not ask from a behavior, which would wait instead of handling: use Ctx.Go.
 func Ask[M, R any, Q Request[M, R]](ctx context.Context, to Ref[M], q Q) (R, error) {
-	p := promiseFor[R](to.door)
+	p := promiseFor[M, R](to.door)
 	ask := p.open(ctx)
 	err := to.Tell(ctx, q.WithReply(Reply[R]{p, ask}))
 	delivered := err == nil
@@ -64,15 +64,29 @@ type promisePool[R any] struct {
 }
 
 // promiseFor gives a promise that is not in use. Only a door with a home has a pool: channels may not cross the bubbles of testing/synctest.
-func promiseFor[R any](door any) *promise[R] {
-	var sys *System
+func promiseFor[M, R any](door Door[M]) *promise[R] {
+	if c, ok := door.(*Cell[M]); ok { // spares most asks the look into the system's table
+		if known := c.kind.answers.Load(); known != nil {
+			if p, ok := (*known).(*promisePool[R]); ok {
+				return p.get()
+			}
+		}
+		p := promisesOf[R](c.sys)
+		known := any(p)
+		c.kind.answers.CompareAndSwap(nil, &known)
+		return p.get()
+	}
 	if h, ok := door.(Host); ok {
-		sys = h.Home().System()
+		if sys := h.Home().System(); sys != nil {
+			return promisesOf[R](sys).get()
+		}
 	}
-	if sys == nil {
-		return &promise[R]{done: make(chan struct{}, 1)}
-	}
-	return shared(sys, func() *promisePool[R] { return &promisePool[R]{sys: sys} }).get()
+	return &promise[R]{done: make(chan struct{}, 1)}
+}
+
+// promisesOf gives the system's pool.
+func promisesOf[R any](s *System) *promisePool[R] {
+	return shared(s, func() *promisePool[R] { return &promisePool[R]{sys: s} })
 }
 
 func (p *promisePool[R]) get() *promise[R] {

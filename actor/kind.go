@@ -2,18 +2,22 @@ package actor
 
 import (
 	"reflect"
+	"sync/atomic"
 )
 
 // kind is what the cells of one message type share that have the same options. It is not changed any more once a cell has it.
 type kind[M any] struct {
 	options
 	chunks    *chunkPool[M]
+	answers   *atomic.Pointer[any] // the promisePool of the first type of answer that was asked for
 	roundtrip func(any) (any, error)
 }
 
 // kindOf gives the system's kind of actors that understand M, varied by opts.
 func kindOf[M any](s *System, opts []Option) (*kind[M], error) {
-	plain := shared(s, func() *kind[M] { return &kind[M]{*s.defaults, new(chunkPool[M]), s.roundtrip} })
+	plain := shared(s, func() *kind[M] {
+		return &kind[M]{*s.defaults, new(chunkPool[M]), new(atomic.Pointer[any]), s.roundtrip}
+	})
 	if len(opts) == 0 {
 		return plain, nil
 	}
