@@ -260,7 +260,7 @@ func (s *slot[M]) flush(now time.Time) {
 		rt.here.release(now)
 	}
 	s.steer(rt)
-	s.r.control.post(region.Emptied{Shard: s.shard})
+	s.r.control.post(region.Emptied{Shard: s.shard, Epoch: rt.epoch})
 }
 
 // pass empties q into the route, unless the lane is full before.

@@ -38,6 +38,7 @@ type shard struct {
 
 	move   protocol.Epoch // the newest hand-over that was acknowledged
 	marked bool           // and whether with a marker
+	next   *protocol.Move // one that is acknowledged as soon as what is owed to its host has gone there
 
 	wanted   bool      // messages wait for a home
 	flushing bool      // a home is known, and the shell still works off what had waited
@@ -84,7 +85,7 @@ func (c *Core) Step(now time.Time, in Input) Output {
 	case Drained:
 		c.drained(now, in)
 	case Emptied:
-		c.emptied(c.shard(in.Shard))
+		c.emptied(now, in)
 	case Leave:
 		c.leaving = true
 	case Tick: // beat does all there is

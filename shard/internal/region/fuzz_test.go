@@ -50,7 +50,7 @@ func anyInput(rng *rand.Rand, r *rig) Input {
 		CarryDone{from, shard, e},
 		StaleRoute{from, shard, e},
 		Drained{shard, e},
-		Emptied{shard},
+		Emptied{shard, e},
 		Tick{},
 		Received{from, protocol.Claim{Header: head}},
 		Received{from, protocol.Registered{Header: head}},

@@ -88,7 +88,7 @@ func (c *Core) open(now time.Time, s *shard) {
 		return
 	}
 	s.tenancy.await = member.ID{}
-	c.do(Open{Shard: s.name})
+	c.do(Open{Shard: s.name, Epoch: s.tenancy.epoch})
 	c.drainIfReady(now, s)
 }
 

@@ -89,10 +89,13 @@ type (
 		Shard string
 		Epoch protocol.Epoch
 	}
-	// Emptied: after a Route, Host or Open, nothing of the shard waits here any
-	// more: carry and buffer are written to the link or delivered. Stepping it
-	// when nothing had waited does no harm.
-	Emptied struct{ Shard string }
+	// Emptied: after a Route, Host or Open with this Epoch, nothing of the shard
+	// waits here any more: carry, buffer and marker are written to the link or
+	// delivered. Stepping it when nothing had waited does no harm.
+	Emptied struct {
+		Shard string
+		Epoch protocol.Epoch
+	}
 	// Leave: this node leaves gracefully: all that it hosts must move.
 	Leave struct{}
 	// Tick: the time of Wake has come. One too many does no harm.
@@ -148,8 +151,12 @@ type (
 		Epoch protocol.Epoch
 		Await member.ID
 	}
-	// Open: what was held is delivered, in order; then directly.
-	Open struct{ Shard string }
+	// Open: what was held is delivered, in order; then directly. The Epoch is that
+	// of Host.
+	Open struct {
+		Shard string
+		Epoch protocol.Epoch
+	}
 	// Buffer: stop sending directly and buffer from now on; then send the marker
 	// behind the last message, in the shard's lane, to MarkTo (none if zero; if
 	// MarkTo is this node the shell steps Marked with its own id). The marker

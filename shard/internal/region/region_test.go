@@ -193,7 +193,7 @@ func TestRegionAsksOnceAndThenWithEachRetry(t *testing.T) {
 	}
 	r.home(at(3, 1), c)
 	r.does(Route{Shard: "1", Home: c, Epoch: epoch(3, 1)})
-	r.step(Emptied{Shard: "1"})
+	r.step(Emptied{Shard: "1", Epoch: epoch(3, 1)})
 	if !r.out.Wake.IsZero() {
 		t.Error("nothing waits, and it wants to be woken")
 	}
@@ -291,12 +291,12 @@ func TestRegionHoldsOthersUntilThePreviousHostIsDone(t *testing.T) {
 	r.step(CarryDone{From: c, Shard: "1", Epoch: epoch(3, 1)})
 	r.does()
 	r.step(CarryDone{From: c, Shard: "1", Epoch: epoch(3, 2)})
-	r.does(Open{Shard: "1"})
+	r.does(Open{Shard: "1", Epoch: epoch(3, 2)})
 
 	r = registered(t)
 	r.host(at(3, 2), c)
 	r.view("a Up", "b Up")
-	r.does(Open{Shard: "1"})
+	r.does(Open{Shard: "1", Epoch: epoch(3, 2)})
 
 	r = registered(t)
 	r.host(at(3, 2), c)
@@ -304,12 +304,12 @@ func TestRegionHoldsOthersUntilThePreviousHostIsDone(t *testing.T) {
 	r.view("a Up", "b Up") // what it carried over may come later than this news
 	r.does()
 	r.step(CarryDone{From: c, Shard: "1", Epoch: epoch(3, 2)})
-	r.does(Open{Shard: "1"})
+	r.does(Open{Shard: "1", Epoch: epoch(3, 2)})
 
 	r = registered(t)
 	r.host(at(3, 2), c)
 	r.wait(10 * time.Second)
-	r.does(Open{Shard: "1"})
+	r.does(Open{Shard: "1", Epoch: epoch(3, 2)})
 }
 
 func TestRegionThatLeavesTakesNothing(t *testing.T) {
@@ -341,7 +341,7 @@ func TestRegionThatLeavesGivesAllAway(t *testing.T) {
 	if r.out.Left {
 		t.Error("it left before the carry had")
 	}
-	r.step(Emptied{Shard: "1"})
+	r.step(Emptied{Shard: "1", Epoch: epoch(3, 2)})
 	if !r.out.Left {
 		t.Error("it is clear, and has not left")
 	}

@@ -131,6 +131,7 @@ func (c *Core) accept(now time.Time, from member.ID, term uint64) {
 		c.say(c.self, protocol.Refused{Highest: term}) // this node's own coordinator, if it thinks it is one
 	}
 	for _, s := range c.shards { // any order: nothing is put out
+		s.next = nil
 		if s.tenancy != nil && s.tenancy.stage == marking {
 			s.tenancy.stage, s.tenancy.expect = hosting, nil
 		}

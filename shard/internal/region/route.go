@@ -29,7 +29,7 @@ func (c *Core) want(now time.Time, s *shard) {
 		s.flushing = true // held until the previous host has carried all over
 	default:
 		s.flushing = true
-		c.do(Route{Shard: s.name, Home: s.home, Epoch: s.sent.Epoch})
+		c.do(Route{Shard: s.name, Home: s.home, Epoch: s.sent.Epoch, Mark: s.owed})
 	}
 }
 
@@ -54,6 +54,7 @@ func (c *Core) learn(now time.Time, h protocol.Home) {
 		return
 	}
 	s.hear(h.Epoch)
+	s.next = nil // over, or given up
 	if s.home == h.Node && s.sent.Epoch == h.Epoch {
 		return
 	}
@@ -76,8 +77,20 @@ func (c *Core) deny(t protocol.Tenure) {
 
 // begin is the first step of a hand-over: nothing more goes to the host, and a
 // marker follows the last that went. A region that never sent there has none.
+//
+// A host that waits for what this region carries over must get it before it is
+// relieved: it would go to the next host otherwise, which does not wait for it
+// from here, and come there behind what is newer. So the acknowledgement waits, as
+// long as the coordinator waits for that.
 func (c *Core) begin(now time.Time, m protocol.Move) {
 	s := c.shard(m.Shard)
+	if s.owed && m.Host != c.self {
+		c.learn(now, protocol.Home{Tenure: m.Tenure, Node: m.Host})
+		if s.sent == (protocol.Home{Tenure: m.Tenure, Node: m.Host}) && !s.home.IsZero() {
+			s.next = &m
+			return
+		}
+	}
 	if s.move.Less(m.Next) {
 		s.move, s.marked = m.Next, s.sent == protocol.Home{Tenure: m.Tenure, Node: m.Host}
 		s.hear(m.Epoch)
@@ -145,9 +158,14 @@ func (c *Core) strayed(now time.Time, in StaleRoute) {
 	}
 }
 
-func (c *Core) emptied(s *shard) {
-	if s.home.IsZero() {
-		return // buffered again meanwhile
+func (c *Core) emptied(now time.Time, in Emptied) {
+	s := c.shard(in.Shard)
+	if s.home.IsZero() || s.sent.Epoch != in.Epoch {
+		return // buffered again meanwhile, or routed elsewhere
 	}
 	s.flushing, s.owed = false, false
+	if m := s.next; m != nil {
+		s.next = nil
+		c.begin(now, *m)
+	}
 }

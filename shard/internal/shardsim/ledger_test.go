@@ -136,11 +136,18 @@ func (l *ledger) coordinatorEvent(e coordinator.Event) {
 	}
 }
 
-// waiting are the accepted messages that nobody has handled, of nodes that live.
+// waiting are the accepted messages that nobody has handled. Those that a node
+// sent just before it left may have met a host that left meanwhile.
 func (l *ledger) waiting() []message {
+	outlived := map[string]bool{}
+	for _, n := range l.w.nodes {
+		outlived[n.name] = n.outlived
+	}
 	var waiting []message
 	for m := range maps.Keys(l.open) {
-		waiting = append(waiting, m)
+		if !outlived[m.from] {
+			waiting = append(waiting, m)
+		}
 	}
 	slices.SortFunc(waiting, func(a, b message) int { return l.open[a].Compare(l.open[b]) })
 	return waiting

@@ -110,6 +110,7 @@ func (w *world) leave(n *node) {
 			w.after(20*time.Millisecond, exit)
 		default:
 			w.ledger.left(n, w.now.Sub(began))
+			n.outlived = n.underway()
 			w.change(func() { n.end("has left"); w.remove(n.id) })
 		}
 	}

@@ -27,6 +27,7 @@ type node struct {
 	lanes map[string]time.Time // when the last frame of a lane arrives
 
 	dead, leaving, doomed, left bool
+	outlived                    bool // by its last messages: nobody waits for those
 	leftAt                      time.Time
 	pausedUntil                 time.Time
 }
@@ -56,6 +57,16 @@ func (n *node) see(v *member.View) {
 	if self, ok := v.SelfMember(); n.doomed && (!ok || self.Status == member.Down) {
 		n.end("stops itself")
 	}
+}
+
+// underway tells whether something that the node has sent is on its way.
+func (n *node) underway() bool {
+	for _, last := range n.lanes { // any order: only whether there is one
+		if last.After(n.w.now) {
+			return true
+		}
+	}
+	return false
 }
 
 func (n *node) leave() { n.step(region.Leave{}) }

@@ -23,6 +23,7 @@ func (m message) String() string { return fmt.Sprintf("%s/%s#%d", m.from, m.shar
 type slot struct {
 	home   member.ID // zero: buffer
 	epoch  protocol.Epoch
+	turns  int       // how often the route was changed
 	carry  []message // of an ended tenancy, goes first
 	buffer []message
 	tenant *tenant
@@ -150,7 +151,24 @@ func (n *node) act(a region.Action) {
 	}
 }
 
+// setRoute sends on what waits; when the link is full, after a while.
 func (n *node) setRoute(a region.Route) {
+	s := n.slot(a.Shard)
+	s.home = member.ID{}
+	s.turns++
+	if !n.w.chance(n.w.faults.full) {
+		n.flush(a)
+		return
+	}
+	turns := s.turns
+	n.w.at(n, n.w.now.Add(n.w.upTo(300*time.Millisecond)), func() {
+		if s.turns == turns {
+			n.flush(a)
+		}
+	})
+}
+
+func (n *node) flush(a region.Route) {
 	s := n.slot(a.Shard)
 	s.home, s.epoch = a.Home, a.Epoch
 	carry, buffer := s.carry, s.buffer
@@ -162,7 +180,7 @@ func (n *node) setRoute(a region.Route) {
 		to := n.w.node(a.Home)
 		n.frame(to, a.Shard, func() { to.step(region.CarryDone{From: n.id, Shard: a.Shard, Epoch: a.Epoch}) })
 	}
-	n.step(region.Emptied{Shard: a.Shard})
+	n.step(region.Emptied{Shard: a.Shard, Epoch: a.Epoch})
 }
 
 func (n *node) host(a region.Host) {
@@ -171,6 +189,7 @@ func (n *node) host(a region.Host) {
 		n.w.fail("%s hosts %s twice", n.name, a.Shard)
 	}
 	n.w.ledger.hosted(n, a)
+	s.turns++
 	s.home, s.epoch = n.id, a.Epoch
 	s.tenant = &tenant{epoch: a.Epoch, await: a.Await, mailbox: s.carry, held: s.buffer}
 	s.carry, s.buffer = nil, nil
@@ -178,7 +197,7 @@ func (n *node) host(a region.Host) {
 		n.open(s)
 	}
 	n.work(s)
-	n.step(region.Emptied{Shard: a.Shard})
+	n.step(region.Emptied{Shard: a.Shard, Epoch: a.Epoch})
 }
 
 func (n *node) open(s *slot) {
@@ -190,7 +209,9 @@ func (n *node) open(s *slot) {
 }
 
 func (n *node) stopSending(a region.Buffer) {
-	n.slot(a.Shard).home = member.ID{}
+	s := n.slot(a.Shard)
+	s.home = member.ID{}
+	s.turns++
 	marked := region.Marked{From: n.id, Shard: a.Shard, Epoch: a.Epoch}
 	switch a.MarkTo {
 	case member.ID{}:

@@ -121,7 +121,7 @@ func (w *world) drawFaults() {
 	}
 	f.gossip = between(5*time.Millisecond, 2*time.Second)
 	f.tail, f.drop, f.repeat = some(0.5, 0.05), some(0.4, 0.2), some(0.4, 0.2)
-	f.slow, f.keep = some(0.3, 0.3), some(0.6, 1)
+	f.slow, f.keep, f.full = some(0.3, 0.3), some(0.6, 1), some(0.4, 0.8)
 	if w.chance(0.4) {
 		f.pause = between(10*time.Millisecond, 1500*time.Millisecond)
 	}
