@@ -153,11 +153,10 @@ func (c *control) take(now time.Time, in incoming) {
 
 // hear steps the core that a control message is for.
 func (c *control) hear(now time.Time, w word) {
-	_, headed := w.msg.(interface{ Head() protocol.Header })
-	_, stale := w.msg.(protocol.StaleRoute)
-	if headed || stale {
+	switch w.msg.(type) {
+	case protocol.Order, protocol.StaleRoute:
 		c.stepRegion(now, region.Received{From: w.from, Msg: w.msg})
-	} else {
+	case protocol.Word:
 		c.stepCoordinator(now, coordinator.Received{From: w.from, Msg: w.msg})
 	}
 }

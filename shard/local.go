@@ -126,6 +126,7 @@ func (h *local[M]) deliver(p parcel[M]) *late[M] {
 // runs, which finds it there.
 func (h *local[M]) entity(id string) (*entity[M], error) {
 	if e := h.find(id); e != nil {
+		e.used()
 		return e, nil
 	}
 	e := &entity[M]{id: id, home: h}

@@ -18,11 +18,11 @@ import (
 func TestJoinReportsAllProblemsTogether(t *testing.T) {
 	in(t, func(w *world) {
 		n := w.start()
-		_, err := join(n, Type[msg]{Name: "no such name", Shards: -1, Buffer: -1, Mailbox: -1, Retry: -1})
+		_, err := join(n, Type[msg]{Name: "no such name", Shards: -1, Buffer: -1, Mailbox: -1, Retry: -1, Limit: -1, LimitBytes: -1, Evict: 9})
 		if err == nil {
 			t.Fatal("a declaration full of mistakes was accepted")
 		}
-		for _, want := range []string{"Name", "Start", "Protocol", "Shards", "Buffer", "Mailbox", "Retry"} {
+		for _, want := range []string{"Name", "Start", "Protocol", "Shards", "Buffer", "Mailbox", "Retry", "Limit", "LimitBytes", "Evict"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("problem with %s is missing in: %v", want, err)
 			}

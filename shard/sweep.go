@@ -20,7 +20,7 @@ type sweep struct {
 
 const (
 	minSweep   = 100 * time.Millisecond // from one round to the next, at least
-	sweepSlice = 4096                   // entities between two rests
+	sweepSlice = 1024                   // entities between two rests
 	sweepHold  = 256                    // entities under one lock
 	minRest    = time.Millisecond
 )

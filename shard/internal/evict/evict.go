@@ -12,8 +12,8 @@ package evict
 // before it is added, and may change Size at any time.
 type Entry[T any] struct {
 	Value T
-	Hash  uint32 // of the item's name, by which it is known again after it has gone
 	Size  int64  // not looked at by the policies
+	Hash  uint32 // of the item's name, by which it is known again after it has gone
 
 	freq       uint32 // uses, as the policy counts them
 	at         int32  // in a heap
