@@ -122,7 +122,7 @@ func confirmed(v *View, yes map[ID]bool) bool {
 func (n *Node) Paused() bool { return n.pulse.paused() }
 
 // gate is where timers wait while the node is paused.
-func (n *Node) gate() { n.pulse.wait(n.ending) }
+func (n *Node) gate() bool { return n.pulse.wait(n.ending) }
 
 // confirm is the owner goroutine's part in a hold: it asks, and ends the hold.
 func (n *Node) confirm() {

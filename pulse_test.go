@@ -111,6 +111,34 @@ func TestNodeRemovedWhilePausedHandlesNothing(t *testing.T) {
 	})
 }
 
+// A loop that waited for silence must not take a pause for it.
+func TestLoopRemovedWhilePausedDoesNotGoOn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		nodes := w.startAll(3)
+		var silences atomic.Int64
+		_, err := actor.Spawn(nodes[2], "loop", actor.Loop(func(in *actor.Inbox[greeting]) error {
+			for {
+				if _, ok, err := in.NextWithin(8 * time.Second); err != nil {
+					return err
+				} else if !ok {
+					silences.Add(1)
+				}
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resume := stall(nodes[2])
+		w.sees(time.Minute, nodes[:2], nodes[:2])
+		before := silences.Load()
+		resume()
+		<-nodes[2].Done()
+		if n := silences.Load() - before; n != 0 || before != 0 {
+			t.Errorf("the loop went on %d times while its node was paused and %d times after it was removed, want never", before, n)
+		}
+	})
+}
+
 // When everybody was paused, everybody confirms everybody.
 func TestWholeClusterPausedGoesOn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

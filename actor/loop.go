@@ -80,6 +80,9 @@ func (in *Inbox[M]) await(done <-chan struct{}, timeout <-chan time.Time) (m M, 
 		case <-done:
 			return in.poll(false)
 		case <-timeout:
+			if !in.cell.sys.pass() { // the silence may have been the whole process's
+				return m, false, ErrStopped
+			}
 			return in.poll(false)
 		}
 	}

@@ -24,9 +24,9 @@ type Config struct {
 	// Roundtrip, a switch for tests, replaces each message that a local actor is told by what it returns, or makes Tell
 	// return its error; package wire encodes and decodes there. It must return a value of the actor's message type.
 	Roundtrip func(m any) (any, error)
-	// Gate is called before each timer fires, on a goroutine of its own, and may block: what it holds back fires when it
-	// returns. nil: timers are never held.
-	Gate func()
+	// Gate is called before each timer fires, on a goroutine of its own, and may block: the timer fires when it returns true,
+	// and never if it returns false. nil: timers are not held.
+	Gate func() bool
 	// Seed of the jitter in restart delays; zero draws one.
 	Seed uint64
 }
@@ -38,7 +38,7 @@ type System struct {
 	log       *slog.Logger
 	defaults  *options
 	roundtrip func(any) (any, error) // of all kinds
-	gate      func()
+	gate      func() bool
 	letters   deadLetters
 	start     time.Time
 	over      *scope        // of all incarnations that have ended and that nobody waited for
@@ -195,9 +195,5 @@ func (c *core) doing() string {
 	}
 }
 
-// pass waits at the gate, if there is one.
-func (s *System) pass() {
-	if s.gate != nil {
-		s.gate()
-	}
-}
+// pass waits at the gate, if there is one; false lets nothing through.
+func (s *System) pass() bool { return s.gate == nil || s.gate() }

@@ -73,7 +73,11 @@ func (c *Cell[M]) time(n *note[M], d time.Duration) error {
 	if n.period > 0 {
 		n.due = time.Now().Add(d)
 	}
-	c.arm(n, d, func() { c.sys.pass(); c.post(n, 0) })
+	c.arm(n, d, func() {
+		if c.sys.pass() {
+			c.post(n, 0)
+		}
+	})
 	return nil
 }
 
