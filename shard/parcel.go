@@ -46,6 +46,28 @@ type relayed interface {
 	Origin() (asker troupe.ID, correlation uint64)
 }
 
+// asked is the [wire.Replier] of a request from another node. It knows what must
+// go on with the request when that is passed on.
+type asked struct {
+	origin
+	node  node
+	until time.Time // zero if the asker waits without limit
+}
+
+// Reply implements wire.Replier.
+func (a *asked) Reply(payload []byte) error {
+	return a.node.Replier(a.asker, a.correlation).Reply(payload)
+}
+
+// Fail implements wire.Replier.
+func (a *asked) Fail(err error) error { return a.node.Replier(a.asker, a.correlation).Fail(err) }
+
+// Deadline is when the asker gives up.
+func (a *asked) Deadline() (time.Time, bool) { return a.until, !a.until.IsZero() }
+
+// Origin implements relayed.
+func (a *asked) Origin() (asker troupe.ID, correlation uint64) { return a.asker, a.correlation }
+
 // sealed encodes the message, once. It fails for a message that cannot travel.
 func (p *parcel[M]) sealed(protocol *wire.Protocol[M]) error {
 	if p.seal != nil {

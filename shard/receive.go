@@ -50,13 +50,13 @@ func (r *shell[M]) NoPort(from troupe.ID) { r.control.enqueue(incoming{noPort: f
 
 func (r *shell[M]) receiveMessage(from troupe.ID, s *slot[M], e envelope, message []byte) {
 	p := parcel[M]{id: e.id, hops: e.hops}
-	var reply wire.Replier
-	if e.correlation != 0 {
-		p.origin = &origin{e.asker(from), e.correlation}
-		reply = r.node.Replier(p.origin.asker, p.origin.correlation)
-	}
 	if e.remaining > 0 {
 		p.deadline = time.Now().Add(e.remaining)
+	}
+	var reply wire.Replier
+	if e.correlation != 0 {
+		ask := &asked{origin{e.asker(from), e.correlation}, r.node, p.deadline}
+		p.origin, reply = &ask.origin, ask
 	}
 	reason := DropMessage
 	var err error

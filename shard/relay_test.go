@@ -6,6 +6,7 @@ import (
 	"time"
 
 	troupe "github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/shard/internal/region"
 )
 
@@ -64,4 +65,24 @@ func TestPassedOnAskEndsWithItsHome(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 	})
+}
+
+// A request that comes back out of a mailbox still knows until when its asker
+// waits, so that it is not kept and sent for longer.
+func TestRequestOutOfAMailboxKnowsItsDeadline(t *testing.T) {
+	protocol := newProtocol()
+	ask := actor.ReplyTo[[]int](nil)
+	message, _, err := protocol.Append(nil, list{Reply: ask})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := time.Now().Add(time.Minute)
+	m, err := protocol.Decode(message, &asked{until: until})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parcel[msg]{id: "#1", m: m}
+	if err := p.sealed(protocol); err != nil || !p.deadline.Equal(until) {
+		t.Errorf("sealed again: %v, deadline %v, want %v", err, p.deadline, until)
+	}
 }
