@@ -1,6 +1,8 @@
 package troupe
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/troupe-go/troupe/transport"
@@ -38,6 +40,21 @@ func (l *loopback) send(lane transport.Lane, frame []byte) error {
 		return nil
 	default:
 		return transport.ErrFull
+	}
+}
+
+// sendWait is send, except that it waits for room until ctx ends.
+func (l *loopback) sendWait(ctx context.Context, lane transport.Lane, frame []byte) error {
+	if err := l.send(lane, frame); err != transport.ErrFull {
+		return err
+	}
+	select {
+	case l.queue <- loopFrame{lane, slices.Clone(frame)}:
+		return nil
+	case <-l.closed:
+		return transport.ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %d frames wait for the own node: %w", transport.ErrFull, loopbackQueue, ctx.Err())
 	}
 }
 

@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -120,11 +121,27 @@ func (p *Port) Lane(hash uint32) transport.Lane {
 func (p *Port) Send(to ID, lane transport.Lane, payload []byte) error {
 	b := frames.Get().(*[]byte)
 	defer putFrame(b)
-	*b = append(binary.BigEndian.AppendUint32((*b)[:0], p.number), payload...)
+	*b = append(p.header((*b)[:0]), payload...)
+	return p.sendFrame(to, lane, *b)
+}
+
+// header begins a frame for the port.
+func (p *Port) header(dst []byte) []byte { return binary.BigEndian.AppendUint32(dst, p.number) }
+
+// sendFrame is Send of a payload that stands behind the header.
+func (p *Port) sendFrame(to ID, lane transport.Lane, frame []byte) error {
 	if to == p.node.id {
-		return p.node.loopback.send(lane, *b)
+		return p.node.loopback.send(lane, frame)
 	}
-	return p.node.endpoint.Send(to, lane, *b)
+	return p.node.endpoint.Send(to, lane, frame)
+}
+
+// sendFrameWait is sendFrame, except that it waits for room until ctx ends.
+func (p *Port) sendFrameWait(ctx context.Context, to ID, lane transport.Lane, frame []byte) error {
+	if to == p.node.id {
+		return p.node.loopback.sendWait(ctx, lane, frame)
+	}
+	return p.node.endpoint.SendWait(ctx, to, lane, frame)
 }
 
 // sendControl is Send on the control lane; a zero UID means whoever is at the
@@ -133,7 +150,7 @@ func (p *Port) sendControl(to ID, payload []byte) error {
 	if to.UID != 0 {
 		return p.Send(to, transport.Control, payload)
 	}
-	frame := append(binary.BigEndian.AppendUint32(nil, p.number), payload...)
+	frame := append(p.header(nil), payload...)
 	if to.Address == p.node.id.Address {
 		return p.node.loopback.send(transport.Control, frame)
 	}

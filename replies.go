@@ -165,10 +165,10 @@ func (r replier) Fail(err error) error {
 func (r replier) send(kind byte, payload []byte) error {
 	b := frames.Get().(*[]byte)
 	defer putFrame(b)
-	*b = binary.BigEndian.AppendUint64(append((*b)[:0], kind), r.correlation)
-	*b = append(*b, payload...)
 	port := r.node.replyPort
-	return port.Send(r.asker, port.Lane(uint32(r.correlation)), *b)
+	*b = binary.BigEndian.AppendUint64(append(port.header((*b)[:0]), kind), r.correlation)
+	*b = append(*b, payload...)
+	return port.sendFrame(r.asker, port.Lane(uint32(r.correlation)), *b)
 }
 
 // replyReceiver is the handler of the reply port.

@@ -3,6 +3,7 @@ package troupe
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"sync"
@@ -34,43 +35,80 @@ func Serve[M any](n *Node, name string, ref actor.Ref[M], p *wire.Protocol[M]) e
 
 // Remote gives a ref to the actor that is served under a name at a node. Tell
 // refuses messages without a wire name ([wire.ErrNotNamed]); nil from it means
-// that the link took the message. Messages to one name keep their order.
+// that the link took the message. TellWait waits for room in the link's lane
+// ([transport.Config].Queue); nothing tells of a full mailbox over there. Messages
+// to one name keep their order.
 func Remote[M any](n *Node, at ID, name string, p *wire.Protocol[M]) actor.Ref[M] {
-	return actor.NewRef[M](remote[M]{n, at, p}, name)
+	return actor.NewRef[M](remote[M]{n, at, n.servedPort.Lane(nameHash(name)), p}, name)
 }
 
 const maxServedName = 255
 
+// remote is the door of the actors that are served at one node, those whose
+// names share a lane.
 type remote[M any] struct {
 	node     *Node
 	at       ID
+	lane     transport.Lane
 	protocol *wire.Protocol[M]
 }
 
 func (d remote[M]) Describe(name string) string { return d.at.String() + "/" + name }
 
-// Deliver sends an envelope: name, correlation id (0 for a tell), message.
+// Home makes the door a Host, so that asks reuse memory of the node's actor system.
+func (d remote[M]) Home() actor.Home { return d.node.Home() }
+
 func (d remote[M]) Deliver(_ context.Context, name string, m M) error {
+	return d.deliver(name, m, d.node.servedPort.sendFrame)
+}
+
+// DeliverWait waits for room in the lane.
+func (d remote[M]) DeliverWait(ctx context.Context, name string, m M) error {
+	return d.deliver(name, m, func(to ID, lane transport.Lane, frame []byte) error {
+		return d.node.servedPort.sendFrameWait(ctx, to, lane, frame)
+	})
+}
+
+// deliver sends an envelope: name, correlation id (0 for a tell), message.
+func (d remote[M]) deliver(name string, m M, send func(ID, transport.Lane, []byte) error) error {
 	b := frames.Get().(*[]byte)
 	defer putFrame(b)
-	head := appendServedName((*b)[:0], name)
-	body, pending, err := d.protocol.Append(append(head, 0, 0, 0, 0, 0, 0, 0, 0), m)
-	*b = body
+	head := appendServedName(d.node.servedPort.header((*b)[:0]), name)
+	frame, pending, err := d.protocol.Append(append(head, 0, 0, 0, 0, 0, 0, 0, 0), m)
+	*b = frame
 	if err != nil {
-		return fmt.Errorf("tell %s: %w", d.Describe(name), err)
+		return &notSent{d.at, name, err}
 	}
 	var correlation uint64
 	if pending != nil {
 		correlation = d.node.Expect(d.at, pending)
-		binary.BigEndian.PutUint64(body[len(head):], correlation)
+		binary.BigEndian.PutUint64(frame[len(head):], correlation)
 	}
-	if err := d.node.servedPort.Send(d.at, d.node.servedPort.Lane(nameHash(name)), body); err != nil {
+	if err := send(d.at, d.lane, frame); err != nil {
 		if pending != nil {
 			d.node.replies.take(correlation)
 		}
-		return fmt.Errorf("tell %s: %w", d.Describe(name), err)
+		return &notSent{d.at, name, err}
 	}
 	return nil
+}
+
+// notSent says which tell was refused. It is formatted only when somebody reads
+// it, because a full lane refuses often.
+type notSent struct {
+	at   ID
+	name string
+	err  error
+}
+
+func (e *notSent) Error() string { return fmt.Sprintf("tell %s/%s: %v", e.at, e.name, e.err) }
+
+// Unwrap makes a full lane an [actor.ErrFull] too, as a full mailbox is.
+func (e *notSent) Unwrap() []error {
+	if errors.Is(e.err, transport.ErrFull) {
+		return []error{actor.ErrFull, e.err}
+	}
+	return []error{e.err}
 }
 
 func nameHash(name string) uint32 {
@@ -113,16 +151,20 @@ func (s *served) Receive(from ID, _ transport.Lane, payload []byte) {
 	s.mu.RLock()
 	deliver, ok := s.by[string(name)]
 	s.mu.RUnlock()
-	err := fmt.Errorf("%q at %s: %w", name, s.node.id, ErrNobody)
-	reason := dropNobody
-	if ok {
-		err, reason = deliver(body, r), dropRefused
+	if !ok {
+		s.refuse(r, dropNobody, fmt.Errorf("%q at %s: %w", name, s.node.id, ErrNobody))
+		return
 	}
-	if err != nil {
-		s.node.counts.add(reason)
-		if r != nil {
-			_ = r.Fail(err) // the asker's own deadline covers a reply that cannot be sent
-		}
+	if err := deliver(body, r); err != nil {
+		s.refuse(r, dropRefused, err)
+	}
+}
+
+// refuse counts a message that nobody handles, and tells its asker, if there is one.
+func (s *served) refuse(r wire.Replier, why Drop, err error) {
+	s.node.counts.add(why)
+	if r != nil {
+		_ = r.Fail(err) // the asker's own deadline covers a reply that cannot be sent
 	}
 }
 

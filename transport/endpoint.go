@@ -92,34 +92,74 @@ func listen(ctx context.Context, cfg Config, n network, h Handler) (*endpoint, e
 func (e *endpoint) Self() member.ID { return e.self }
 
 func (e *endpoint) Send(to member.ID, lane Lane, payload []byte) error {
+	if err := e.mayCarry(to, lane); err != nil {
+		return err
+	}
+	_, err := e.offer(to, lane, payload)
+	return e.counted(err)
+}
+
+func (e *endpoint) SendWait(ctx context.Context, to member.ID, lane Lane, payload []byte) error {
+	if err := e.mayCarry(to, lane); err != nil {
+		return err
+	}
+	for {
+		l, err := e.offer(to, lane, payload)
+		if _, full := err.(*FullError); !full {
+			return err
+		}
+		room := l.lanes[lane].roomFor(payload)
+		if room == nil {
+			continue
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", e.counted(err), ctx.Err())
+		}
+	}
+}
+
+func (e *endpoint) SendAddress(to member.Address, payload []byte) error {
+	_, err := e.offer(member.ID{Address: to}, Control, payload)
+	return e.counted(err)
+}
+
+func (e *endpoint) mayCarry(to member.ID, lane Lane) error {
 	if to.UID == 0 {
 		return fmt.Errorf("transport: send to %v: no incarnation given; SendAddress goes to whoever is there", to.Address)
 	}
 	if int(lane) > e.cfg.Lanes {
 		return fmt.Errorf("%w: %v of %d", ErrLane, lane, e.cfg.Lanes)
 	}
-	return e.send(to, lane, payload)
+	return nil
 }
 
-func (e *endpoint) SendAddress(to member.Address, payload []byte) error {
-	return e.send(member.ID{Address: to}, Control, payload)
+// counted counts a refusal for want of room, which is one once the caller gets it.
+func (e *endpoint) counted(err error) error {
+	if _, full := err.(*FullError); full {
+		e.count.rejected[rejectFull].Add(1)
+	}
+	return err
 }
 
-func (e *endpoint) send(to member.ID, lane Lane, payload []byte) error {
+// offer puts a frame into the queue of a link; it gives the one that took or
+// refused it.
+func (e *endpoint) offer(to member.ID, lane Lane, payload []byte) (*link, error) {
 	if len(payload) > e.cfg.MaxFrame {
 		e.count.rejected[rejectTooLarge].Add(1)
-		return &TooLargeError{Size: len(payload), Limit: e.cfg.MaxFrame, Setting: "Config.MaxFrame"}
+		return nil, &TooLargeError{Size: len(payload), Limit: e.cfg.MaxFrame, Setting: "Config.MaxFrame"}
 	}
 	l := (*e.links.Load())[to]
 	for {
 		if l != nil {
 			if late, err := l.push(lane, payload); !late {
-				return err
+				return l, err
 			}
 		}
 		var err error
 		if l, err = e.open(to); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }

@@ -67,6 +67,7 @@ func newLink(e *endpoint, to member.ID, after *link) *link {
 }
 
 // push queues a frame. late means that the link has ended: another must take it.
+// A *FullError is not counted: the caller may wait.
 func (l *link) push(lane Lane, payload []byte) (late bool, err error) {
 	if limit := int(l.limit.Load()); len(payload) > limit {
 		l.e.count.rejected[rejectTooLarge].Add(1)
@@ -76,7 +77,6 @@ func (l *link) push(lane Lane, payload []byte) (late bool, err error) {
 	how, wake := q.push(payload)
 	switch how {
 	case pushedFull:
-		l.e.count.rejected[rejectFull].Add(1)
 		return false, &FullError{Peer: l.to, Lane: lane, Waiting: q.bytes(), Limit: q.limit, Setting: "Config.Queue"}
 	case pushedLate:
 		return true, nil

@@ -55,6 +55,7 @@ type queue struct {
 	size        int           // bytes waiting and being written
 	writing     bool          // a segment is taken and not released
 	wake        chan struct{} // of whoever found nothing to take; nil when nobody waits
+	room        chan struct{} // closed when half of the limit is free; nil when nobody waits for that
 	ended       bool          // takes no more
 }
 
@@ -85,6 +86,37 @@ func (q *queue) push(payload []byte) (how pushed, wake chan struct{}) {
 	q.size += need
 	wake, q.wake = q.wake, nil
 	return pushedIn, wake
+}
+
+// roomFor gives a channel that closes when it is worth while to try again to
+// push a payload; nil if it is now. Half of the limit is free then, so that who
+// has waited can push many before it waits again.
+func (q *queue) roomFor(payload []byte) <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended || q.size+lengthBytes+len(payload) <= q.limit {
+		return nil
+	}
+	if q.room == nil {
+		q.room = make(chan struct{})
+	}
+	return q.room
+}
+
+// freed takes bytes off the size; mu is held.
+func (q *queue) freed(bytes int) {
+	q.size -= bytes
+	if q.size <= q.limit/2 {
+		q.callWaiting()
+	}
+}
+
+// callWaiting has those who wait for room try again; mu is held.
+func (q *queue) callWaiting() {
+	if q.room != nil {
+		close(q.room)
+		q.room = nil
+	}
 }
 
 // last gives the segment to append need bytes to. While nobody writes, a segment
@@ -131,7 +163,7 @@ func (q *queue) pop() *segment {
 // release gives back a segment whose bytes were written or are lost.
 func (q *queue) release(s *segment) {
 	q.mu.Lock()
-	q.size -= len(s.buf)
+	q.freed(len(s.buf))
 	q.writing = false
 	q.mu.Unlock()
 	q.segments.put(s)
@@ -170,7 +202,7 @@ func (q *queue) clear() (frames int) {
 
 func (q *queue) discard() (frames int) {
 	s := q.pop()
-	q.size -= len(s.buf)
+	q.freed(len(s.buf))
 	frames = s.frames
 	q.segments.put(s)
 	return frames
@@ -181,6 +213,7 @@ func (q *queue) end() (empty bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ended = true
+	q.callWaiting()
 	return q.first == nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,6 +142,10 @@ func (s *session) write(lane Lane, conn net.Conn) error {
 		}
 		select {
 		case <-wake:
+			// Whoever else is ready to run may have something to send too, and a call
+			// to the operating system costs more than many frames. When nobody is, this
+			// is no delay.
+			runtime.Gosched()
 		case <-l.finishing:
 		case <-idle:
 			l.e.retire(l)

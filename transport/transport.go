@@ -48,6 +48,12 @@ type Endpoint interface {
 	// than that it was queued: frames are lost when a link breaks.
 	Send(to member.ID, lane Lane, payload []byte) error
 
+	// SendWait is Send, except that it waits while too much waits in the lane,
+	// until ctx ends at the latest: then the error wraps a [*FullError] and that of
+	// ctx. Those who wait go on together when half of the lane is free; no order
+	// holds between them.
+	SendWait(ctx context.Context, to member.ID, lane Lane, payload []byte) error
+
 	// SendAddress is Send, in the Control lane, to whoever is at the address:
 	// for joining, when no incarnation is known yet. It uses a connection of its
 	// own, so there is no order between it and Send, and no LinkUp; the
