@@ -21,9 +21,9 @@ type maker = func(look func(string) Use) Policy[string]
 
 var policies = map[string]maker{"LRU": NewLRU[string], "LFU": NewLFU[string], "S3FIFO": NewS3FIFO[string]}
 
-func newSet(make maker) *set {
+func newSet(with maker) *set {
 	s := &set{entries: map[string]*Entry[string]{}, last: map[string]int64{}, more: map[string]uint32{}}
-	s.policy = make(s.look)
+	s.policy = with(s.look)
 	return s
 }
 
@@ -103,9 +103,9 @@ func TestWhoGoes(t *testing.T) {
 // Whatever is done, entries are in as often as they were added, and each is given
 // out once.
 func TestPoliciesKeepCount(t *testing.T) {
-	for policy, make := range policies {
+	for policy, with := range policies {
 		rnd := rand.New(rand.NewPCG(7, 7))
-		s := newSet(make)
+		s := newSet(with)
 		for step := range 50_000 {
 			name := fmt.Sprint(rnd.IntN(500))
 			switch rnd.IntN(6) {
@@ -132,10 +132,10 @@ func TestPoliciesKeepCount(t *testing.T) {
 
 // A choice is quick even when everything was used since the last.
 func TestLooksAreBounded(t *testing.T) {
-	for policy, make := range policies {
+	for policy, with := range policies {
 		looks := 0
 		s := newSet(func(look func(string) Use) Policy[string] {
-			return make(func(name string) Use { looks++; return look(name) })
+			return with(func(name string) Use { looks++; return look(name) })
 		})
 		for range 3 {
 			for i := range 1000 {
@@ -205,12 +205,12 @@ func TestHitRates(t *testing.T) {
 }
 
 func BenchmarkChoice(b *testing.B) {
-	for name, make := range map[string]func(func(int) Use) Policy[int]{"LRU": NewLRU[int], "LFU": NewLFU[int], "S3FIFO": NewS3FIFO[int]} {
+	for name, with := range map[string]func(func(int) Use) Policy[int]{"LRU": NewLRU[int], "LFU": NewLFU[int], "S3FIFO": NewS3FIFO[int]} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var entries [100_000]Entry[int]
 			var uses [len(entries)]Use
-			policy := make(func(i int) Use {
+			policy := with(func(i int) Use {
 				u := uses[i]
 				uses[i].More = 0
 				return u
