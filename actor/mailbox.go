@@ -8,7 +8,7 @@ import "sync"
 // Chunks come from a pool per message type and go back when they are worked off: an idle mailbox owns none.
 
 const (
-	smallChunk = 8  // the first chunk: most mailboxes never hold more
+	smallChunk = 4  // the first chunk: most mailboxes never hold more
 	largeChunk = 64 // all further ones
 )
 
@@ -20,10 +20,17 @@ type slot[M any] struct {
 
 // chunk is a run of messages: slots[r:w] are still to be handled.
 type chunk[M any] struct {
-	next  *chunk[M]
-	r, w  int
-	told  int32 // how many of them count against the bound
+	next *chunk[M]
+	r, w int32
+	told int32 // how many of them count against the bound
+
 	slots []slot[M]
+}
+
+// compact is a small chunk in one piece.
+type compact[M any] struct {
+	chunk[M]
+	array [smallChunk]slot[M]
 }
 
 // mailbox is the senders' side; the cell's mutex guards it.
@@ -34,7 +41,7 @@ type mailbox[M any] struct {
 // push appends a message; the bound is the caller's matter.
 func (q *mailbox[M]) push(p *chunkPool[M], m M, n *note[M]) {
 	k := q.last
-	if k == nil || k.w == len(k.slots) {
+	if k == nil || int(k.w) == len(k.slots) {
 		k = q.grow(p)
 	}
 	s := &k.slots[k.w]
@@ -80,6 +87,11 @@ func (p *chunkPool[M]) get(size int) *chunk[M] {
 	}
 	if k, ok := pool.Get().(*chunk[M]); ok {
 		return k
+	}
+	if size == smallChunk {
+		k := new(compact[M])
+		k.slots = k.array[:]
+		return &k.chunk
 	}
 	return &chunk[M]{slots: make([]slot[M], size)}
 }

@@ -31,7 +31,7 @@ func Spawn[M any](h Host, name string, start Start[M], opts ...Option) (Ref[M], 
 	c, err := newCell(h.Home(), name, start, opts)
 	if err == nil {
 		if name == "" {
-			c.name = madeUp + strconv.FormatUint(c.sys.anonymous.Add(1), 10)
+			c.name = string(strconv.AppendUint([]byte(madeUp), c.sys.anonymous.Add(1), 10))
 		}
 		err = c.adopt(name != "")
 	}

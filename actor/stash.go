@@ -28,5 +28,5 @@ func (c *Cell[M]) unstash() {
 	}
 	stash := c.own.stash
 	c.own.stash = nil
-	c.hand = &chunk[M]{next: c.hand, w: len(stash), slots: stash}
+	c.hand = &chunk[M]{next: c.hand, w: int32(len(stash)), slots: stash}
 }
