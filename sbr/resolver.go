@@ -25,7 +25,7 @@ type Resolver struct {
 	observations []member.Observation
 	seen         []member.ID
 	leader       member.ID
-	wasUp        bool // this node has seen itself come up
+	wasIn        bool // this node has seen itself in another status than Joining; one that leaves before it came up may lead, too
 	down         bool // this node is on its way out and decides nothing any more
 
 	changed  time.Time // when stability was disturbed last
@@ -106,8 +106,8 @@ func (r *Resolver) memberChanged(now time.Time, m member.Member) {
 	if m.Status == member.Up || m.Status == member.Exiting {
 		r.changed = now
 	}
-	if m.ID == r.self && (m.Status == member.WeaklyUp || m.UpNumber != member.NeverUp) {
-		r.wasUp = true
+	if m.ID == r.self && m.Status != member.Joining {
+		r.wasIn = true
 	}
 	r.put(m)
 }
@@ -257,7 +257,7 @@ func (r *Resolver) current() []member.Observation {
 
 // responsible tells whether there is something to decide, by this node.
 func (r *Resolver) responsible() bool {
-	return r.leader == r.self && r.wasUp && len(r.unreachable) > 0
+	return r.leader == r.self && r.wasIn && len(r.unreachable) > 0
 }
 
 func (r *Resolver) stableAt() time.Time {
