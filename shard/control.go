@@ -17,9 +17,12 @@ import (
 // A control is the one goroutine that steps a type's cores on this node and has
 // carried out what they decide.
 //
-// What other nodes send waits in a bounded inbox, and they wait with it. What
-// this node itself has to say waits in a list that is bounded by what can be
-// said, a few words per shard, so that saying it blocks no teller.
+// What other nodes send waits in two bounded inboxes. When the one for markers is
+// full their lanes wait with it, for none may be lost. When the one for control
+// messages is full they are dropped, for they share their lane with heartbeats,
+// and the protocol repeats what needs an answer. What this node itself has to say waits in a list that is
+// bounded by what can be said, a few words per shard, so that saying it blocks no
+// teller.
 type control struct {
 	port     port
 	hands    hands
@@ -33,7 +36,8 @@ type control struct {
 	toSelf      []word // what the cores of this node say to each other
 	settling    bool   // it is being worked off
 
-	inbox    chan incoming
+	markers  chan region.Input
+	words    chan word
 	views    latest
 	posts    posts
 	queries  chan func()
@@ -66,17 +70,11 @@ type hands interface {
 	due() time.Time
 }
 
-// A word is a control message and who says it.
+// A word is a control message and who says it; none at all if that node has not
+// joined the type.
 type word struct {
 	from troupe.ID
 	msg  protocol.Message
-}
-
-// incoming is what came from another node: one of these.
-type incoming struct {
-	in     region.Input // from a lane of messages
-	word   word         // from the control lane
-	noPort troupe.ID    // has not joined the type
 }
 
 const (
@@ -89,7 +87,8 @@ func newControl(self troupe.ID, h hands, set settings) *control {
 		hands: h, self: self,
 		region:      region.New(self, set.region),
 		coordinator: coordinator.New(self, set.coordinator),
-		inbox:       make(chan incoming, inboxSize),
+		markers:     make(chan region.Input, inboxSize),
+		words:       make(chan word, inboxSize),
 		views:       latest{changed: make(chan struct{}, 1)},
 		posts:       posts{ready: make(chan struct{}, 1)},
 		queries:     make(chan func()),
@@ -115,8 +114,10 @@ func (c *control) run(nodeDone <-chan struct{}) {
 			return
 		case <-nodeDone:
 			return
-		case in := <-c.inbox:
-			c.take(time.Now(), in)
+		case w := <-c.words:
+			c.hear(time.Now(), w)
+		case in := <-c.markers:
+			c.stepRegion(time.Now(), in)
 		case <-c.views.changed:
 			c.view(time.Now(), c.views.v.Load())
 		case <-c.posts.ready:
@@ -140,20 +141,11 @@ func (c *control) view(now time.Time, v *troupe.View) {
 	c.stepCoordinator(now, coordinator.ViewChanged{View: v})
 }
 
-func (c *control) take(now time.Time, in incoming) {
-	switch {
-	case in.in != nil:
-		c.stepRegion(now, in.in)
-	case in.word.msg != nil:
-		c.hear(now, in.word)
-	default:
-		c.stepCoordinator(now, coordinator.NoPort{From: in.noPort})
-	}
-}
-
 // hear steps the core that a control message is for.
 func (c *control) hear(now time.Time, w word) {
 	switch w.msg.(type) {
+	case nil:
+		c.stepCoordinator(now, coordinator.NoPort{From: w.from})
 	case protocol.Order, protocol.StaleRoute:
 		c.stepRegion(now, region.Received{From: w.from, Msg: w.msg})
 	case protocol.Word:
@@ -251,12 +243,21 @@ func due(t, now time.Time) bool { return !t.IsZero() && !now.Before(t) }
 
 // The rest is for other goroutines.
 
-// enqueue takes what came from another node; it waits while the inbox is full.
-func (c *control) enqueue(in incoming) {
+// mark takes a marker from a lane of messages; it waits while too many wait.
+func (c *control) mark(in region.Input) {
 	select {
-	case c.inbox <- in:
+	case c.markers <- in:
 	case <-c.stopping:
 	case <-c.stopped:
+	}
+}
+
+// take takes a word, unless too many wait: it is said again if it must be.
+func (c *control) take(w word) {
+	select {
+	case c.words <- w:
+	default:
+		c.counts.add(DropBusy)
 	}
 }
 
@@ -267,14 +268,14 @@ func (c *control) receive(from troupe.ID, frame []byte) {
 		c.complain.warn("control message dropped", string(DropControl), slog.Any("from", from), slog.Any("error", err))
 		return
 	}
-	c.enqueue(incoming{word: word{from, msg}})
+	c.take(word{from, msg})
 }
 
-// note tells the core of a stale route, unless the inbox is full: the next
-// message that comes by it tells again.
+// note tells the core of a stale route, unless too much waits: the next message
+// that comes by it tells again.
 func (c *control) note(in region.StaleRoute) {
 	select {
-	case c.inbox <- incoming{in: in}:
+	case c.markers <- in:
 	default:
 		c.counts.add(DropStaleNote)
 	}

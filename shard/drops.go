@@ -24,13 +24,14 @@ const (
 	DropDisagree  Drop = "nodes disagree on the shard"
 	DropControl   Drop = "control message not understood"
 	DropLane      Drop = "control message not sent"
+	DropBusy      Drop = "control message not taken, since too many wait"
 	DropStaleNote Drop = "stale route not reported"
 	DropRedirect  Drop = "redirection of an ask not sent"
 )
 
 var drops = [...]Drop{
 	DropExpired, DropHops, DropFull, DropStart, DropEnded, DropUnsent, DropEnvelope, DropMessage,
-	DropDisagree, DropControl, DropLane, DropStaleNote, DropRedirect,
+	DropDisagree, DropControl, DropLane, DropBusy, DropStaleNote, DropRedirect,
 }
 
 // counts are the drops by reason.

@@ -16,7 +16,8 @@ const maxHops = 3
 
 // Receive takes what other nodes send to the type's port, on the link's
 // goroutine: messages go straight to their shard, the rest to the control loop.
-// When the loop is busy it waits, which slows that lane of that peer.
+// When the loop is busy a marker waits, which slows that lane of that peer; the
+// control lane never waits.
 func (r *shell[M]) Receive(from troupe.ID, _ transport.Lane, frame []byte) {
 	<-r.ready
 	if len(frame) > 0 && frame[0] == frameControl {
@@ -37,16 +38,16 @@ func (r *shell[M]) Receive(from troupe.ID, _ transport.Lane, frame []byte) {
 	case e.kind == frameRedirect:
 		r.node.Redirect(e.correlation, e.node)
 	case e.kind == frameMarker:
-		r.control.enqueue(incoming{in: region.Marked{From: from, Shard: s.shard, Epoch: e.epoch}})
+		r.control.mark(region.Marked{From: from, Shard: s.shard, Epoch: e.epoch})
 	case e.kind == frameCarryDone:
-		r.control.enqueue(incoming{in: region.CarryDone{From: from, Shard: s.shard, Epoch: e.epoch}})
+		r.control.mark(region.CarryDone{From: from, Shard: s.shard, Epoch: e.epoch})
 	default:
 		r.discard(from, DropEnvelope, fmt.Errorf("frame of kind %d: %w", e.kind, ErrEnvelope))
 	}
 }
 
 // NoPort hears that a node has not joined the type.
-func (r *shell[M]) NoPort(from troupe.ID) { r.control.enqueue(incoming{noPort: from}) }
+func (r *shell[M]) NoPort(from troupe.ID) { r.control.take(word{from: from}) }
 
 func (r *shell[M]) receiveMessage(from troupe.ID, s *slot[M], e envelope, message []byte) {
 	p := parcel[M]{id: e.id, hops: e.hops}
