@@ -145,6 +145,11 @@ const (
 	replyError
 )
 
+// repliesInLane is how many asks in a row have their answers in one lane. All
+// lanes are used, and answers that are given together are written together:
+// spread over the lanes each would cost a write and a read of its own.
+const repliesInLane = 256
+
 // Reply sends the answer. An answer that the link does not take is no failure of
 // who gave it: the asker is told if it can be, and the drop is counted.
 func (r replier) Reply(payload []byte) error {
@@ -168,7 +173,7 @@ func (r replier) send(kind byte, payload []byte) error {
 	port := r.node.replyPort
 	*b = binary.BigEndian.AppendUint64(append(port.header((*b)[:0]), kind), r.correlation)
 	*b = append(*b, payload...)
-	return port.sendFrame(r.asker, port.Lane(uint32(r.correlation)), *b)
+	return port.sendFrame(r.asker, port.Lane(uint32(r.correlation/repliesInLane)), *b)
 }
 
 // replyReceiver is the handler of the reply port.

@@ -155,3 +155,35 @@ func TestPushDoesNotAllocate(t *testing.T) {
 		t.Errorf("100 pushes and a take: %v allocations, want none", allocs)
 	}
 }
+
+func TestQueueTellsOfRoomWhenHalfIsFree(t *testing.T) {
+	q := newQueue(100)
+	payload := make([]byte, 26) // 30 bytes in the queue
+	if q.roomFor(payload) != nil {
+		t.Error("room in an empty queue: something to wait for")
+	}
+	fill := func() (segments []*segment) {
+		for range 3 {
+			if how, _ := q.push(payload); how != pushedIn {
+				t.Fatalf("push: %v", how)
+			}
+			segments = append(segments, q.take(nil))
+		}
+		return segments
+	}
+	taken := fill()
+	room := q.roomFor(payload)
+	for i, want := range []bool{false, true, true} { // 60, 30 and 0 bytes wait
+		q.release(taken[i])
+		if got := closed(room); got != want {
+			t.Errorf("after %d of 3 frames: room %v, want %v", i+1, got, want)
+		}
+	}
+	fill()
+	if room = q.roomFor(payload); closed(room) {
+		t.Error("room in a full queue")
+	}
+	if q.end(); !closed(room) || q.roomFor(payload) != nil {
+		t.Error("end of a full queue: there is still something to wait for")
+	}
+}

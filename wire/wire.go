@@ -72,6 +72,7 @@ func (e *NotNamedError) Unwrap() error { return ErrNotNamed }
 
 // Protocol is the set of messages of one kind of actor that may travel.
 type Protocol[M any] struct {
+	only          *listed[M] // the one there can be, if M is a concrete type
 	byType        map[reflect.Type]*listed[M]
 	byName        map[string]*listed[M]
 	schema        string
@@ -149,6 +150,9 @@ func (p *Protocol[M]) add(e Entry) error {
 		fieldsSeen: &p.unknownFields,
 	}}
 	p.byName[e.name], p.byType[e.typ] = n, n
+	if e.typ == reflect.TypeFor[M]() {
+		p.only = n
+	}
 	return nil
 }
 
@@ -186,6 +190,9 @@ func (p *Protocol[M]) Check(m M) error {
 }
 
 func (p *Protocol[M]) entry(m M) (*listed[M], error) {
+	if p.only != nil {
+		return p.only, nil
+	}
 	t := reflect.TypeOf(m)
 	if n, ok := p.byType[t]; ok {
 		return n, nil

@@ -27,6 +27,8 @@ func Run(t *testing.T, open func(t *testing.T) transport.Transport) {
 		{"ControlOvertakesBlockedLane", controlOvertakesBlockedLane},
 		{"TooLarge", tooLarge},
 		{"Full", full},
+		{"Patient", patient},
+		{"ClosedWhileWaiting", closedWhileWaiting},
 		{"BadArguments", badArguments},
 		{"SendAddress", sendAddress},
 		{"REM02Restart", restart},
@@ -205,6 +207,16 @@ func tooLarge(t *testing.T, tr transport.Transport) {
 	}
 }
 
+// fill sends until that fails: the operating system takes some megabytes on the way.
+func fill(send func() error) (err error) {
+	for range 10_000 {
+		if err = send(); err != nil {
+			break
+		}
+	}
+	return err
+}
+
 func full(t *testing.T, tr transport.Transport) {
 	release := make(chan struct{})
 	got := Recorder{Gate: func(Frame) { <-release }}
@@ -214,19 +226,79 @@ func full(t *testing.T, tr transport.Transport) {
 	defer close(release)
 
 	payload := make([]byte, 60<<10)
-	var err error
-	for range 10_000 { // the operating system takes some megabytes on the way
-		if err = a.Send(b.Self(), transport.User, payload); err != nil {
-			break
-		}
-	}
+	err := fill(func() error { return a.Send(b.Self(), transport.User, payload) })
 	var e *transport.FullError
 	if !errors.As(err, &e) || !errors.Is(err, transport.ErrFull) || e.Limit != cfg.Queue || e.Setting != "Config.Queue" || e.Peer != b.Self() {
 		t.Fatalf("Send to a reader that does not read: %v, want a FullError that names Config.Queue", err)
 	}
 	send(t, a, b.Self(), transport.User+1, number(1)) // the other lanes have room
-	if n := a.Stats().Rejected["full"]; n != 1 {
-		t.Errorf("Rejected[full] = %d, want 1", n)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = fill(func() error { return a.SendWait(over, b.Self(), transport.User, payload) })
+	if !errors.Is(err, transport.ErrFull) || !errors.Is(err, context.Canceled) {
+		t.Errorf("SendWait with a context that is over: %v, want ErrFull and context.Canceled", err)
+	}
+	if n := a.Stats().Rejected["full"]; n != 2 {
+		t.Errorf("Rejected[full] = %d, want 2", n)
+	}
+}
+
+// patient sends more than a lane holds to a reader that begins late: those who
+// wait get all of it through, each in its order, and nothing is refused.
+func patient(t *testing.T, tr transport.Transport) {
+	const senders, each = 4, 100
+	begin := make(chan struct{})
+	got := Recorder{Gate: func(Frame) { <-begin }}
+	cfg := Config(1)
+	cfg.MaxFrame, cfg.Queue = 64<<10, 128<<10
+	a, b := Open(t, tr, cfg, &Recorder{}), Open(t, tr, Config(2), &got)
+	var sending sync.WaitGroup
+	for s := range senders {
+		sending.Go(func() {
+			payload := make([]byte, 60<<10)
+			payload[0] = byte(s)
+			for i := range each {
+				payload[1] = byte(i)
+				if err := a.SendWait(t.Context(), b.Self(), transport.User, payload); err != nil {
+					t.Errorf("SendWait %d of %d: %v", i, s, err)
+				}
+			}
+		})
+	}
+	close(begin)
+	sending.Wait()
+	var next [senders]byte
+	for _, f := range got.UntilFrames(t, senders*each) {
+		if s := f.Payload[0]; f.Payload[1] != next[s] {
+			t.Fatalf("frame %d of sender %d, want %d", f.Payload[1], s, next[s])
+		} else {
+			next[s]++
+		}
+	}
+	if n := a.Stats().Rejected["full"]; n != 0 {
+		t.Errorf("Rejected[full] = %d, want 0", n)
+	}
+}
+
+// closedWhileWaiting: who waits for room learns that the endpoint closes.
+func closedWhileWaiting(t *testing.T, tr transport.Transport) {
+	release := make(chan struct{})
+	got := Recorder{Gate: func(Frame) { <-release }}
+	cfg := Config(1)
+	cfg.MaxFrame, cfg.Queue = 64<<10, 128<<10
+	a, b := Open(t, tr, cfg, &Recorder{}), Open(t, tr, Config(2), &got)
+	defer close(release)
+	payload := make([]byte, 60<<10)
+	if err := fill(func() error { return a.Send(b.Self(), transport.User, payload) }); !errors.Is(err, transport.ErrFull) {
+		t.Fatalf("Send to a reader that does not read: %v, want ErrFull", err)
+	}
+	outcome := make(chan error, 1)
+	go func() {
+		outcome <- fill(func() error { return a.SendWait(context.Background(), b.Self(), transport.User, payload) })
+	}()
+	Kill(t, a)
+	if err := <-outcome; !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("SendWait at an endpoint that closes: %v, want ErrClosed", err)
 	}
 }
 
