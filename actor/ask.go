@@ -12,8 +12,8 @@ import (
 type Request[M, R any] interface{ WithReply(Reply[R]) M }
 
 // Ask sends q and waits for the answer, for the request to become a dead letter, or for ctx. R and M are inferred from q. An answer that is
-// an error is returned as it is; anything else that ends an ask without an answer is an *AskError: the refusal of
-// Tell, ErrNoReply, or ctx's error. A request that was accepted but is never answered ends only with ctx: give it a deadline. It
+// an error is returned as it is, and so is the error of whoever routed the request and gave it up (see [Promise]); anything else that ends an
+// ask without an answer is an *AskError: the refusal of Tell, ErrNoReply, or ctx's error. A request that was accepted but is never answered ends only with ctx: give it a deadline. It
 // starts no goroutine and leaves nothing behind. Do not ask from a behavior, which would wait instead of handling: use Ctx.Go.
 func Ask[M, R any, Q Request[M, R]](ctx context.Context, to Ref[M], q Q) (R, error) {
 	p := promiseFor[M, R](to.door)
@@ -171,7 +171,7 @@ func (p *promise[R]) hook(ask uint64, f func()) bool {
 
 func (p *promise[R]) answer(c context.Context, ask uint64, v R) error {
 	if !p.end(ask, v, nil, true) {
-		lateReply(c, p.sys, v)
+		lost(c, p.sys, v, ReasonLateReply)
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (p *promise[R]) answer(c context.Context, ask uint64, v R) error {
 func (p *promise[R]) fail(c context.Context, ask uint64, err error) error {
 	var none R
 	if !p.end(ask, none, err, true) {
-		lateReply(c, p.sys, err)
+		lost(c, p.sys, err, ReasonLateReply)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -311,4 +312,30 @@ func TestZeroReplyDiscards(t *testing.T) {
 	if _, ok := r.Promise(); ok {
 		t.Error("the zero Reply has a promise")
 	}
+}
+
+// mute cannot put answers on their way.
+type mute struct{}
+
+func (mute) Respond(any) error { return errPlanned }
+func (mute) Fail(error) error  { return errPlanned }
+
+func TestUnsentReplyIsADeadLetter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var l letters
+		sys := actortest.NewSystem(t, actor.Config{DeadLetter: l.add})
+		ref := actortest.Spawn(t, sys, "oracle", on(oracle))
+		for _, text := range []string{"echo", "no"} {
+			actortest.Tell[any](t, ref, question{text: text, reply: actor.ReplyTo[string](mute{})})
+		}
+		synctest.Wait()
+		if got, want := l.texts(), []string{"unsent reply: echo", "unsent reply: planned"}; !slices.Equal(got, want) {
+			t.Errorf("dead letters %q, want %q", got, want)
+		}
+		if got, err := actor.Ask(t.Context(), ref, question{text: "echo"}); got != "echo" || err != nil {
+			t.Errorf("afterwards: got %q, %v; want the actor to live", got, err)
+		}
+		actortest.Tell[any](t, ref, question{text: "answer and break", reply: actor.ReplyTo[string](mute{})})
+		gone(t, sys, ref) // what else it returned is a failure still
+	})
 }

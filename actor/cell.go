@@ -186,7 +186,8 @@ func (c *Cell[M]) roundtrip(m M) (M, error) {
 	return back, nil
 }
 
-// Drain closes the mailbox to new messages, lets the actor work off what is in it, then stops it (reason Requested).
+// Drain closes the mailbox to new messages, lets the actor work off what is in it and what its Go functions bring, then stops it
+// (reason Requested). It does not wait for timers and watches, and for a function that never returns only Stop helps.
 func (c *Cell[M]) Drain() {
 	c.mu.Lock()
 	c.closeLocked()

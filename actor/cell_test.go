@@ -267,3 +267,42 @@ func everythingIsSeenOnce(t *testing.T, style func(see func(any)) start, end fun
 		}
 	}
 }
+
+// What an actor waits for comes from its own doing: a drain that threw it away would lose it.
+func TestDrainWaitsForGoFunctions(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sys, p := actortest.NewSystem(t, actor.Config{}), actortest.NewProbe[any](t)
+		cell, err := actor.NewCell(sys, actor.CellConfig[any]{Name: "it", Start: obedient(p)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow := func(m any) call {
+			return func(c ctx) error {
+				c.Go(func(context.Context) any { time.Sleep(time.Second); return m })
+				return nil
+			}
+		}
+		for _, m := range []any{slow("first"), slow(slow("second"))} {
+			if err := cell.Deliver(t.Context(), "", m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		begin := time.Now()
+		cell.Drain()
+		for _, want := range []any{"first", "second"} {
+			if got := p.Next(); got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		}
+		if err := cell.Deliver(t.Context(), "", "late"); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("while draining: got %v, want ErrStopped", err)
+		}
+		if err := sys.Stop(soon(t)); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(begin); d != 2*time.Second {
+			t.Errorf("drained in %v, want 2s", d)
+		}
+	})
+}

@@ -20,6 +20,8 @@ const (
 	ReasonRestarted = Reason("restarted")
 	// ReasonLateReply: an answer whose asker had stopped waiting, or had been answered before.
 	ReasonLateReply = Reason("late reply")
+	// ReasonUnsentReply: an answer that could not be put on its way to another node.
+	ReasonUnsentReply = Reason("unsent reply")
 )
 
 // DeadLetter is an accepted message that nobody handled, or an answer that nobody waits for. A message that Tell refuses is none: its sender

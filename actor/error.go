@@ -87,6 +87,13 @@ func (e *AskError) Error() string {
 // Unwrap gives the cause.
 func (e *AskError) Unwrap() error { return e.Err }
 
+// unsent is why an answer could not be put on its way. The actor has done its part, so it does not fail for returning it.
+type unsent struct{ err error }
+
+func (u *unsent) Error() string { return fmt.Sprintf("reply not sent: %v", u.err) }
+
+func (u *unsent) Unwrap() error { return u.err }
+
 // panicked is a panic, or a runtime.Goexit, in a user's function. The stack is for the log and goes nowhere else.
 type panicked struct {
 	value any // nil for Goexit

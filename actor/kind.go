@@ -29,11 +29,11 @@ func kindOf[M any](s *System, opts []Option) (*kind[M], error) {
 }
 
 // shared gives the system's T, made on first use.
-func shared[T any](s *System, make func() *T) *T {
+func shared[T any](s *System, construct func() *T) *T {
 	key := reflect.TypeFor[T]()
 	if v, ok := s.types.Load(key); ok {
 		return v.(*T)
 	}
-	v, _ := s.types.LoadOrStore(key, make())
+	v, _ := s.types.LoadOrStore(key, construct())
 	return v.(*T)
 }

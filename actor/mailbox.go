@@ -96,7 +96,8 @@ func (p *chunkPool[M]) get(size int) *chunk[M] {
 	return &chunk[M]{slots: make([]slot[M], size)}
 }
 
-// put takes a chunk back that nobody refers to any more. An unstashed one has a size of its own and goes to the collector.
+// put takes a chunk back that nobody refers to any more. An unstashed one mostly has a size of its own and
+// goes to the collector.
 func (p *chunkPool[M]) put(k *chunk[M]) {
 	clear(k.slots[:k.w])
 	k.next, k.r, k.w, k.told = nil, 0, 0, 0

@@ -23,7 +23,8 @@ type answerer[R any] interface {
 }
 
 // Responder takes the answer to one request that came from somewhere else (another node).
-// Exactly one of its methods is called, at most once. If it has a method Deadline like a context's, that is the asker's.
+// Exactly one of its methods is called, at most once. An error means that the answer could not be put on its way; what the asker can
+// be told about that, the Responder tells. If it has a method Deadline like a context's, that is the asker's.
 type Responder interface {
 	Respond(v any) error // v is an R
 	Fail(err error) error
@@ -32,8 +33,8 @@ type Responder interface {
 // ReplyTo makes a Reply that answers through r: routing packages attach it when they decode a request.
 func ReplyTo[R any](r Responder) Reply[R] { return Reply[R]{to: &responder[R]{to: r}} }
 
-// Send answers. It does not wait, and an asker that has gone is no error; an error means that the answer could not be put on its way.
-// The context is only used for dead letters.
+// Send answers. It does not wait, and an asker that has gone is no error. An error means that the answer could not be put on its way,
+// and is a dead letter; a behavior may return it, which is no failure. The context is only used for dead letters.
 func (r Reply[R]) Send(c context.Context, v R) error {
 	if r.to == nil {
 		return nil
@@ -81,15 +82,15 @@ type Promise interface {
 	Deadline() (time.Time, bool)
 }
 
-// lateReply counts an answer that came too late, or twice, in the system of the actor that gave it.
-func lateReply(c context.Context, sys *System, v any) {
+// lost counts an answer that does not reach its asker in the system of the actor that gave it.
+func lost(c context.Context, sys *System, v any, reason Reason) {
 	if sys == nil && c != nil {
 		if h, ok := Current(c).(Host); ok {
 			sys = h.Home().System()
 		}
 	}
 	if sys != nil {
-		sys.letters.add(DeadLetter{"asker", v, ReasonLateReply})
+		sys.letters.add(DeadLetter{"asker", v, reason})
 	}
 }
 
@@ -115,18 +116,26 @@ func (r *responder[R]) finish() bool {
 
 func (r *responder[R]) answer(c context.Context, _ uint64, v R) error {
 	if !r.finish() {
-		lateReply(c, nil, v)
+		lost(c, nil, v, ReasonLateReply)
 		return nil
 	}
-	return r.to.Respond(v)
+	if err := r.to.Respond(v); err != nil {
+		lost(c, nil, v, ReasonUnsentReply)
+		return &unsent{err}
+	}
+	return nil
 }
 
 func (r *responder[R]) fail(c context.Context, _ uint64, err error) error {
 	if !r.finish() {
-		lateReply(c, nil, err)
+		lost(c, nil, err, ReasonLateReply)
 		return nil
 	}
-	return r.to.Fail(err)
+	if unable := r.to.Fail(err); unable != nil {
+		lost(c, nil, err, ReasonUnsentReply)
+		return &unsent{unable}
+	}
+	return nil
 }
 
 func (r *responder[R]) discard(_ uint64, err error) { r.Reject(err) }

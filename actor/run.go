@@ -44,7 +44,7 @@ func (c *Cell[M]) due() bool {
 	case starting:
 		return true
 	case running:
-		return c.box.first != nil || c.hand != nil || c.draining || c.stopReason() != Running
+		return c.box.first != nil || c.hand != nil || c.drainedLocked() || c.stopReason() != Running
 	case looping:
 		return c.own.loop.returned
 	case unwinding:
@@ -166,7 +166,7 @@ func (c *Cell[M]) fetch() fetched {
 			c.owner.saw(c.sys)
 		}
 		return taken
-	case c.draining || c.stopReason() != Running:
+	case c.drainedLocked() || c.stopReason() != Running:
 		c.mu.Unlock()
 		c.end(Requested)
 		return drained
@@ -178,6 +178,9 @@ func (c *Cell[M]) fetch() fetched {
 	c.mu.Unlock()
 	return resting
 }
+
+// drainedLocked tells whether a cell that is being drained has nothing to wait for but what is in its mailbox; mu is held.
+func (c *Cell[M]) drainedLocked() bool { return c.draining && c.aside == 0 }
 
 // next gives the next message in hand, nil when there is none.
 func (c *Cell[M]) next() *slot[M] {
@@ -227,6 +230,9 @@ func (c *Cell[M]) handle(budget int) int {
 
 // forgiven deals with an error of the message in hand; false means that it is a failure.
 func (c *Cell[M]) forgiven(err error) bool {
+	if _, ok := err.(*unsent); ok { //nolint:errorlint // a failure that is joined with it remains one
+		return true
+	}
 	switch {
 	case errors.Is(err, ErrUnhandled):
 		c.giveUp(ReasonUnhandled, ErrUnhandled)

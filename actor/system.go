@@ -100,16 +100,10 @@ func (s *System) drop(l DeadLetter, err error) {
 func (s *System) Stop(ctx context.Context) error {
 	s.root.end(Requested)
 	select {
-	case <-s.root.done:
-	case <-ctx.Done():
-		return fmt.Errorf("actor: stop: %s: %w", s.root.hanging(), ctx.Err())
-	}
-	s.sched.close()
-	select {
 	case <-s.sched.gone:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("actor: stop: workers still end: %w", ctx.Err())
+		return fmt.Errorf("actor: stop: %s: %w", s.root.hanging(), ctx.Err())
 	}
 }
 
@@ -120,15 +114,10 @@ func (s *System) jitter() float64 {
 	return s.random.Float64()
 }
 
-// root is the parent of all: it handles nothing and ends when its last child has.
-type root struct {
-	core
-	done chan struct{}
-}
+// root is the parent of all: it handles nothing, and when it is to end and its last child has, the workers may.
+type root struct{ core }
 
-func (r *root) init(s *System) {
-	r.sys, r.impl, r.phase, r.done = s, r, running, make(chan struct{})
-}
+func (r *root) init(s *System) { r.sys, r.impl, r.phase = s, r, running }
 
 func (r *root) run() bool { return false }
 
@@ -147,10 +136,13 @@ func (r *root) end(reason StopReason) {
 
 func (r *root) poke() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.phase == unwinding && r.alone() {
+	over := r.phase == unwinding && r.alone()
+	if over {
 		r.phase = ended
-		close(r.done)
+	}
+	r.mu.Unlock()
+	if over {
+		r.sys.sched.close()
 	}
 }
 
@@ -171,6 +163,9 @@ func (r *root) hanging() string {
 		}
 	}
 	visit(&r.core)
+	if len(names) == 0 {
+		return "waiting for workers"
+	}
 	if more := len(names) - namedAtMost; more > 0 {
 		names = append(names[:namedAtMost], fmt.Sprintf("and %d more", more))
 	}

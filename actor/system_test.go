@@ -181,3 +181,26 @@ func TestACT11NothingRemainsOfAnActor(t *testing.T) {
 		t.Errorf("heap grew from %d to %d bytes with %d more actors", before, after, actors)
 	}
 }
+
+// A stop that ran out of time still ends everything, workers included, without being called again.
+func TestStopThatRanOutOfTimeGoesOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sys := actor.NewSystem(actor.Config{})
+		ref, err := actor.Spawn(sys, "slow", on(func(ctx, any) error { time.Sleep(time.Minute); return nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		actortest.Tell[any](t, ref, 0)
+		synctest.Wait()
+		c, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := sys.Stop(c); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want DeadlineExceeded", err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if n := actor.Workers(sys); n != 0 {
+			t.Errorf("%d workers remain", n)
+		}
+	})
+}
