@@ -18,6 +18,7 @@ type Core struct {
 	heard   uint64 // the highest term that was spoken of
 	reign   *reign // nil when this node is not the coordinator
 	gone    []departure
+	blind   time.Time     // until then somebody may still run whose removal this node has not seen
 	claimAt time.Time     // when a refused coordinator claims again; zero when none is
 	gap     time.Duration // how long it waits the next time
 	beatAt  time.Time
@@ -69,6 +70,7 @@ func (c *Core) Step(now time.Time, in Input) Output {
 func (c *Core) viewChanged(now time.Time, v *member.View) {
 	c.rememberGone(now, c.view, v)
 	c.view = v
+	c.open(now)
 	oldest, ok := v.Oldest(c.set.Role, member.Up)
 	switch reigns := ok && oldest.ID == c.self; {
 	case !reigns && c.reign != nil:
@@ -80,6 +82,17 @@ func (c *Core) viewChanged(now time.Time, v *member.View) {
 		c.meet(now)
 	case c.claimAt.IsZero():
 		c.crown(now)
+	}
+}
+
+// open begins to watch. A node that was removed just before has left no trace; but
+// there was none before the first member of all, which gives itself the first rank.
+func (c *Core) open(now time.Time) {
+	switch self, ok := c.view.SelfMember(); {
+	case ok && self.UpNumber == 1:
+		c.blind = now
+	case ok && c.blind.IsZero():
+		c.blind = now.Add(c.set.Margin(len(c.view.Members)))
 	}
 }
 
@@ -202,6 +215,7 @@ func (c *Core) beat(now time.Time) {
 	}
 	c.beatAt = now.Add(c.set.Retry / 8)
 	c.claimAgain(now)
+	c.survey(now)
 	for _, s := range c.reign.sorted() {
 		c.hostAgain(now, s)
 		c.moveOn(now, s)
@@ -226,7 +240,7 @@ func (c *Core) wake() time.Time {
 // pending tells whether the next beat has anything to do but to rebalance.
 func (c *Core) pending() bool {
 	r := c.reign
-	if len(c.gone) > 0 || len(r.copies) > 0 || len(r.wanted) > 0 || len(r.state.orphans) > 0 {
+	if !r.surveyed || len(c.gone) > 0 || len(r.copies) > 0 || len(r.wanted) > 0 || len(r.state.orphans) > 0 {
 		return true
 	}
 	for id, p := range r.parties { // any order: only whether there is one

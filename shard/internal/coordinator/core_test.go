@@ -80,7 +80,11 @@ func (r *rig) view(members ...string) {
 		if !ok {
 			r.t.Fatalf("status in %q", m)
 		}
-		v.Members = append(v.Members, member.Member{ID: node(word[0]), Status: status, UpNumber: i + 1, DataCenter: "dc"})
+		m := member.Member{ID: node(word[0]), Status: status, UpNumber: i + 1, DataCenter: "dc"}
+		if status == member.Joining {
+			m.UpNumber = member.NeverUp
+		}
+		v.Members = append(v.Members, m)
 		if len(word) > 2 {
 			v.Unreachable = append(v.Unreachable, node(word[0]))
 		}

@@ -46,3 +46,47 @@ func TestMarginIsThatOfTheClusterBeforeTheRemovals(t *testing.T) {
 		})
 	}
 }
+
+// A coordinator that came just after a removal has not seen it, and waits as if
+// there had been one; the first node of a cluster has missed none.
+func TestCoordinatorWaitsForWhatItHasNotSeen(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		views [][]string // a second apart
+		want  time.Duration
+	}{
+		{"the first node", [][]string{{"a Up", "b Up"}}, 0},
+		{"the first node before it is Up", [][]string{{"a Joining"}, {"a Up", "b Up"}}, 0},
+		{"it came lately", [][]string{{"b Up", "a Up"}, {"b Leaving", "a Up"}}, 4 * time.Second},
+		{"it was Up before it joined the type", [][]string{{"b Leaving", "a Up"}}, 5 * time.Second},
+		{"it has watched long enough", [][]string{
+			{"b Up", "a Up"}, {"b Up", "a Up"}, {"b Up", "a Up"}, {"b Up", "a Up"}, {"b Up", "a Up"}, {"b Leaving", "a Up"},
+		}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &rig{t: t, core: New(a, Settings{Agree: "x", Margin: seconds(5)}), now: time.Unix(0, 0)}
+			for i, v := range tt.views {
+				if i > 0 {
+					r.wait(time.Second)
+				}
+				r.view(v...)
+			}
+			r.report(a)
+			r.report(b)
+			r.from(b, protocol.GetShardHomes{Shards: []string{"1"}})
+			if tt.want > 0 {
+				r.wait(tt.want - time.Millisecond)
+				if home := r.home("1"); home != nobody {
+					t.Errorf("placed before %v", tt.want)
+				}
+				if why := r.core.Why("1"); len(why) != 1 || why[0].Until != r.now.Add(time.Millisecond) {
+					t.Errorf("why: %v", why)
+				}
+				r.wait(250 * time.Millisecond)
+			}
+			if home := r.home("1"); home == nobody {
+				t.Errorf("not placed after %v: %v", tt.want, r.core.Why("1"))
+			}
+		})
+	}
+}

@@ -217,11 +217,12 @@ func (c *Core) welcome(to member.ID, p *party) {
 
 // survey notes the moment from which a shard that nobody has named is nobody's:
 // every member that can host has answered this term, so that none will obey an
-// older one, or has been removed for longer than its margin. Who joins later
-// has nothing that this reign did not give.
+// older one, or has been removed for longer than its margin, also if that was
+// before this node could see it. Who joins later has nothing that this reign did
+// not give.
 func (c *Core) survey(now time.Time) {
 	r := c.reign
-	if r.surveyed || slices.ContainsFunc(c.view.Members, c.unheard) {
+	if r.surveyed || now.Before(c.blind) || slices.ContainsFunc(c.view.Members, c.unheard) {
 		return
 	}
 	if slices.ContainsFunc(c.gone, func(d departure) bool { return now.Before(d.until) && c.unheard(d.Member) }) {

@@ -52,6 +52,9 @@ func (c *Core) whyHomeless(s *shard) protocol.Wait {
 			w.On = append(w.On, d.ID)
 		}
 	}
+	if len(w.On) == 0 {
+		return protocol.Wait{For: "the margin of nodes that may have been removed before this one came", Since: c.reign.since, Until: c.blind}
+	}
 	return w
 }
 
