@@ -2,6 +2,7 @@ package troupe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -45,7 +46,7 @@ func (l *loopback) send(lane transport.Lane, frame []byte) error {
 
 // sendWait is send, except that it waits for room until ctx ends.
 func (l *loopback) sendWait(ctx context.Context, lane transport.Lane, frame []byte) error {
-	if err := l.send(lane, frame); err != transport.ErrFull {
+	if err := l.send(lane, frame); !errors.Is(err, transport.ErrFull) {
 		return err
 	}
 	select {

@@ -105,7 +105,7 @@ func (e *endpoint) SendWait(ctx context.Context, to member.ID, lane Lane, payloa
 	}
 	for {
 		l, err := e.offer(to, lane, payload)
-		if _, full := err.(*FullError); !full {
+		if _, full := errors.AsType[*FullError](err); !full {
 			return err
 		}
 		room := l.lanes[lane].roomFor(payload)
@@ -137,7 +137,7 @@ func (e *endpoint) mayCarry(to member.ID, lane Lane) error {
 
 // counted counts a refusal for want of room, which is one once the caller gets it.
 func (e *endpoint) counted(err error) error {
-	if _, full := err.(*FullError); full {
+	if _, full := errors.AsType[*FullError](err); full {
 		e.count.rejected[rejectFull].Add(1)
 	}
 	return err
