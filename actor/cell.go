@@ -36,11 +36,9 @@ type owner[M any] struct {
 
 // own is what few actors need.
 type own[M any] struct {
-	notes    map[*note[M]]struct{} // what this incarnation still waits for
-	keyed    map[string]*note[M]
+	notes    notes[M]
 	cleanups []func()
 	stash    []slot[M]
-	kept     note[M] // marks the message in hand as stashed
 	loop     *loop[M]
 	log      *slog.Logger
 	failure  error // recorded, not yet acted upon
@@ -238,7 +236,7 @@ func (c *Cell[M]) IdleSince() time.Time {
 	return c.sys.start.Add(time.Duration(c.owner.seen.Load()))
 }
 
-func (o *owner[M]) saw(s *System) { o.seen.Store(int64(time.Since(s.start))) }
+func (o *owner[M]) saw(s *System) { o.seen.Store(int64(s.now())) }
 
 func (c *Cell[M]) end(reason StopReason) {
 	c.mu.Lock()

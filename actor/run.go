@@ -278,7 +278,7 @@ func (c *Cell[M]) fail() {
 func (c *Cell[M]) giveUp(reason Reason, err error) {
 	s := c.at
 	c.at = nil
-	if s == nil || c.own != nil && s.note == &c.own.kept {
+	if s == nil || s.note == c.kind.stashed {
 		return
 	}
 	c.sys.drop(DeadLetter{c.path(), s.m, reason}, err)

@@ -8,14 +8,14 @@ func (c *Ctx[M]) Stash() error {
 		return ErrNoMessage
 	}
 	o := cell.owned()
-	if cell.at.note == &o.kept {
+	if cell.at.note == cell.kind.stashed {
 		return nil
 	}
 	if len(o.stash) >= cell.kind.stash {
 		return ErrStashFull
 	}
 	o.stash = append(o.stash, slot[M]{m: cell.at.m})
-	cell.at.note = &o.kept
+	cell.at.note = cell.kind.stashed
 	return nil
 }
 

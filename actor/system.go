@@ -190,5 +190,8 @@ func (c *core) doing() string {
 	}
 }
 
+// now is the time since the system's start.
+func (s *System) now() time.Duration { return time.Since(s.start) }
+
 // pass waits at the gate, if there is one; false lets nothing through.
 func (s *System) pass() bool { return s.gate == nil || s.gate() }

@@ -22,10 +22,10 @@ func Watch[M, N any](c *Ctx[M], ref Ref[N], m M) error {
 		return &refusal{to: &cell.core, err: ErrStopped}
 	}
 	target := w.watched()
-	n := &note[M]{life: c, msg: m, undo: func() {}}
-	cell.await(n)
+	n := &note[M]{life: c, msg: m}
+	cell.owned().notes.add(n)
 	if e := target.onEnd(func() { cell.post(n, 0) }); e != nil {
-		n.undo = func() { target.forget(e) }
+		n.forget = func() { target.forget(e) }
 	}
 	return nil
 }
