@@ -61,6 +61,7 @@ func planFor(t reflect.Type, r rules, depth int) *plan {
 		if depth > 0 {
 			return planForStruct(t, r, depth-1)
 		}
+	default: // the library's
 	}
 	return nil
 }
@@ -166,11 +167,11 @@ func (p *plan) append(dst []byte, v unsafe.Pointer) []byte {
 		}
 		return dst
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if n := loadInt(v, p.size); n < 0 {
+		n := loadInt(v, p.size)
+		if n < 0 {
 			return appendHead(dst, cborNeg, uint64(^n))
-		} else {
-			return appendHead(dst, cborUint, uint64(n))
 		}
+		return appendHead(dst, cborUint, uint64(n))
 	default:
 		return appendHead(dst, cborUint, loadUint(v, p.size))
 	}

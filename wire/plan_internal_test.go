@@ -34,7 +34,7 @@ type planned struct {
 	Text   string
 	Bytes  []byte `cbor:"b"`
 	Inner  inner
-	hidden *int   `cbor:"-"` //nolint:unused // what does not travel must not be touched
+	hidden *int   `cbor:"-"` // does not travel and must not be touched
 	Longer string `cbor:"a key with more than twenty-three bytes"`
 }
 
@@ -103,7 +103,11 @@ func FuzzPlan(f *testing.F) {
 
 func TestPlanIsOnlyForWhatItKnows(t *testing.T) {
 	for _, v := range []any{
-		struct{ F float64 }{}, struct{ L []int }{}, struct{ P *int }{}, struct{ M map[int]int }{}, struct{ A [2]byte }{},
+		struct{ F float64 }{},
+		struct{ L []int }{},
+		struct{ P *int }{},
+		struct{ M map[int]int }{},
+		struct{ A [2]byte }{},
 		struct {
 			O string `cbor:",omitempty"`
 		}{},
@@ -114,7 +118,8 @@ func TestPlanIsOnlyForWhatItKnows(t *testing.T) {
 			_ struct{} `cbor:",toarray"`
 			A int
 		}{},
-		struct{ inner }{}, struct{ B []word }{},
+		struct{ inner }{},
+		struct{ B []word }{},
 	} {
 		if p := planOf(CBOR, reflect.TypeOf(v)); p != nil {
 			t.Errorf("planOf(%T) = %+v, want none", v, p)
