@@ -152,8 +152,12 @@ func (r *Resolver) comeToRest() {
 	r.unstable = time.Time{}
 }
 
+func (r *Resolver) find(id member.ID) (int, bool) {
+	return slices.BinarySearchFunc(r.members, id, func(m member.Member, id member.ID) int { return m.ID.Compare(id) })
+}
+
 func (r *Resolver) put(m member.Member) {
-	i, ok := slices.BinarySearchFunc(r.members, m.ID, func(m member.Member, id member.ID) int { return m.ID.Compare(id) })
+	i, ok := r.find(m.ID)
 	if ok {
 		r.members[i] = m
 	} else {
@@ -227,32 +231,6 @@ func (r *Resolver) carryOut(now time.Time, d Decision) Output {
 	r.changed, r.unstable = now, time.Time{}
 	self := []member.ID{r.self}
 	return Output{Decision: &d, Down: append(subtract(d.Down, self), intersect(d.Down, self)...)}
-}
-
-func (r *Resolver) situation() Situation {
-	return Situation{
-		Self:         r.self,
-		Members:      slices.Clone(r.members),
-		Unreachable:  r.unreachable,
-		Observations: r.current(),
-		SeenBy:       r.seen,
-	}
-}
-
-// current are the observations without those of nodes that this side has lost
-// touch with: unreachable ones that have not seen the membership. They are from
-// before the partition and cannot be taken back. In a cluster of three whose
-// last news is that the other two do not reach each other, a node that gets
-// isolated then would hold both for indirectly connected, down them, and
-// survive beside them.
-func (r *Resolver) current() []member.Observation {
-	seen := sorted(r.seen)
-	if !contains(seen, r.self) {
-		return r.observations // nobody tells who has seen what
-	}
-	return slices.DeleteFunc(slices.Clone(r.observations), func(o member.Observation) bool {
-		return contains(r.unreachable, o.Observer) && !contains(seen, o.Observer)
-	})
 }
 
 // responsible tells whether there is something to decide, by this node.

@@ -183,6 +183,30 @@ func TestResolverForgetsOldNewsOfTheOtherSide(t *testing.T) {
 
 // A joiner that is left alone by a decision that did not know of it goes at
 // once, before it comes up as a cluster of its own.
+// Who was suspected by a node that is now on the other side, and has seen what
+// happened since, is here.
+func TestResolverAcquitsWhomOnlyTheLostSuspect(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(v *member.View)
+		want   []member.ID
+	}{
+		{"it has seen the membership", func(*member.View) {}, []member.ID{nodeID(3), nodeID(4)}},
+		{"it has not", func(v *member.View) { v.SeenBy = v.SeenBy[:2] }, []member.ID{nodeID(2), nodeID(3), nodeID(4)}},
+		{"it is Down", func(v *member.View) { v.Members[2].Status = member.Down }, []member.ID{nodeID(3), nodeID(4)}},
+	} {
+		v := viewOf(0, 5, 3, 4)
+		v.Unreachable = append([]member.ID{nodeID(2)}, v.Unreachable...)
+		v.Observations = append(v.Observations, member.Observation{Observer: nodeID(3), Subject: nodeID(2)})
+		tt.change(v)
+		r := NewResolver(nodeID(0), "default", Settings{Strategy: KeepOldest{}})
+		out := r.Step(at(0), ViewChanged{v})
+		if out = r.Step(out.Wake, Tick{}); !slices.Equal(out.Down, tt.want) {
+			t.Errorf("%s: down %v, want %v\n%+v", tt.name, out.Down, tt.want, out.Decision)
+		}
+	}
+}
+
 func TestResolverDownsOrphan(t *testing.T) {
 	v := viewOf(2, 3)
 	v.Members[2].Status, v.Members[2].UpNumber = member.WeaklyUp, member.NeverUp
