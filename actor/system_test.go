@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,6 +202,50 @@ func TestStopThatRanOutOfTimeGoesOn(t *testing.T) {
 		synctest.Wait()
 		if n := actor.Workers(sys); n != 0 {
 			t.Errorf("%d workers remain", n)
+		}
+	})
+}
+
+// A hundred thousand unpaced asks to one actor, which takes its time for each, leave the beat of another exactly as it is.
+func TestAsksToOneActorLeaveTimersOnTime(t *testing.T) {
+	const asks, askers, each, beat = 100_000, 64, 10 * time.Microsecond, 10 * time.Millisecond
+	bubble(t, func(t *testing.T) {
+		sys := actortest.NewSystem(t, actor.Config{})
+		begin := time.Now()
+		var beats []time.Duration
+		actortest.Spawn(t, sys, "heart", func(c ctx) (behavior, error) {
+			return func(ctx, any) error {
+				beats = append(beats, time.Since(begin))
+				return nil
+			}, c.Every("beat", beat, "beat")
+		})
+		busy := actortest.Spawn(t, sys, "busy", on(func(c ctx, m any) error {
+			time.Sleep(each)
+			return m.(question).reply.Send(c, "")
+		}))
+		var asking sync.WaitGroup
+		for i := range askers {
+			asking.Go(func() {
+				for range asks*(i+1)/askers - asks*i/askers {
+					if _, err := actor.Ask(t.Context(), busy, question{}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		asking.Wait()
+		synctest.Wait()
+		if got, want := time.Since(begin), asks*each; got != want {
+			t.Errorf("the asks took %v, want %v", got, want)
+		}
+		if len(beats) != int(asks*each/beat) {
+			t.Errorf("%d beats, want %d", len(beats), asks*each/beat)
+		}
+		for i, at := range beats {
+			if want := time.Duration(i+1) * beat; at != want {
+				t.Fatalf("beat %d came at %v, want %v", i, at, want)
+			}
 		}
 	})
 }
