@@ -73,6 +73,7 @@ type Node struct {
 	id       ID
 	endpoint transport.Endpoint
 	ready    chan struct{}
+	started  atomic.Bool // ready is closed
 
 	system     *actor.System
 	ports      ports
@@ -138,6 +139,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	n.pulse.start(cmp.Or(s.Times.AcceptablePause, defaultPause))
 	close(n.ready)
+	n.started.Store(true)
 	go n.loopback.run()
 	n.core = newCore(s, n.id)
 	go n.own()

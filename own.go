@@ -120,7 +120,9 @@ func (e *EndError) Unwrap() error { return e.Cause }
 type linkHandler struct{ n *Node }
 
 func (h linkHandler) Receive(from member.ID, lane transport.Lane, payload []byte) {
-	<-h.n.ready
+	if !h.n.started.Load() { // cheaper on every frame than the channel
+		<-h.n.ready
+	}
 	h.n.receive(from, lane, payload)
 }
 
