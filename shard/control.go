@@ -145,8 +145,9 @@ func (c *control) view(now time.Time, v *troupe.View) {
 func (c *control) hear(now time.Time, w word) {
 	switch w.msg.(type) {
 	case nil:
+		c.stepRegion(now, region.NoPort{From: w.from})
 		c.stepCoordinator(now, coordinator.NoPort{From: w.from})
-	case protocol.Order, protocol.StaleRoute:
+	case protocol.Order, protocol.StaleRoute, protocol.HighestTerm:
 		c.stepRegion(now, region.Received{From: w.from, Msg: w.msg})
 	case protocol.Word:
 		c.stepCoordinator(now, coordinator.Received{From: w.from, Msg: w.msg})

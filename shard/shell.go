@@ -264,7 +264,8 @@ func (r *shell[M]) putFrame(b *[]byte) {
 
 // end stops everything at once when the node ends, by whatever way: nothing is
 // accepted any more, entities stop after the message in hand, and what waits is
-// dropped. It returns when the control loop has ended.
+// dropped. It returns when the control loop has ended. The port stays open: a
+// coordinator that hears that it is not takes it that nothing runs here.
 func (r *shell[M]) end() {
 	r.ended.Store(true)
 	r.control.stop()
@@ -272,5 +273,4 @@ func (r *shell[M]) end() {
 		s.end((*actor.Cell[M]).Stop)
 		s.abandon()
 	}
-	r.port.Close()
 }

@@ -80,7 +80,8 @@ type (
 		From member.ID
 		Msg  protocol.Message
 	}
-	// NoPort: the node has not joined the type; it hosts nothing.
+	// NoPort: the node has not joined the type; it hosts nothing, and when it joins
+	// it asks this node for the highest term before it obeys anybody.
 	NoPort struct{ From member.ID }
 	// Tick: the time of Wake has come. One too many does no harm.
 	Tick struct{}

@@ -149,6 +149,10 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 		return
 	}
 	c.hear(word)
+	if _, arriving := word.(protocol.Arriving); arriving && c.view != nil {
+		c.say(from, protocol.HighestTerm{Term: c.heard})
+		return
+	}
 	if c.reign == nil || !c.lives(from) || !c.listens(from, word) {
 		return
 	}

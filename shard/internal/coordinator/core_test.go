@@ -437,3 +437,14 @@ func TestDrainingShardIsNobodysHome(t *testing.T) {
 	r.from(c, protocol.GetShardHomes{Shards: []string{"1"}})
 	r.says(c)
 }
+
+// Who arrives hears the highest term from everybody, coordinator or not.
+func TestEveryNodeTellsTheHighestTerm(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.from(b, protocol.Refused{Highest: 6}) // claims 7
+	r.from(c, protocol.Arriving{})
+	r.says(c, protocol.HighestTerm{Term: 7})
+	r.view("b Up", "a Up", "c Up")
+	r.from(c, protocol.Arriving{})
+	r.says(c, protocol.HighestTerm{Term: 7})
+}

@@ -27,6 +27,8 @@ const (
 	kindShardsStopped
 	kindGracefulShutdown
 	kindStaleRoute
+	kindArriving
+	kindHighestTerm
 )
 
 func (Claim) kind() kind            { return kindClaim }
@@ -45,6 +47,8 @@ func (BeginHandOffAck) kind() kind  { return kindBeginHandOffAck }
 func (ShardsStopped) kind() kind    { return kindShardsStopped }
 func (GracefulShutdown) kind() kind { return kindGracefulShutdown }
 func (StaleRoute) kind() kind       { return kindStaleRoute }
+func (Arriving) kind() kind         { return kindArriving }
+func (HighestTerm) kind() kind      { return kindHighestTerm }
 
 // An Error is a fixed reason, to be compared with errors.Is.
 type Error string
@@ -104,6 +108,8 @@ var forms = [...]form{
 	kindShardsStopped:    formOf[ShardsStopped](),
 	kindGracefulShutdown: formOf[GracefulShutdown](),
 	kindStaleRoute:       formOf[StaleRoute](),
+	kindArriving:         formOf[Arriving](),
+	kindHighestTerm:      formOf[HighestTerm](),
 }
 
 func formOf[M Message, P interface {
@@ -131,6 +137,8 @@ func (m *ShardsStarted) code(c *coder)    { list(c, &m.Shards, (*coder).tenure) 
 func (m *BeginHandOffAck) code(c *coder)  { list(c, &m.Acks, (*coder).ack) }
 func (m *ShardsStopped) code(c *coder)    { list(c, &m.Shards, (*coder).tenure) }
 func (m *GracefulShutdown) code(c *coder) {}
+func (m *Arriving) code(c *coder)         {}
+func (m *HighestTerm) code(c *coder)      { c.uint(&m.Term) }
 func (m *StaleRoute) code(c *coder)       { c.text(&m.Shard); c.epoch(&m.Epoch) }
 
 func (m *HandOff) code(c *coder) {

@@ -45,7 +45,7 @@ type Tenure struct {
 	Epoch Epoch
 }
 
-// A Message is an [Order], a [Word] or a [StaleRoute].
+// A Message is an [Order], a [Word], a [StaleRoute] or a [HighestTerm].
 type Message interface {
 	kind() kind
 }
@@ -172,6 +172,11 @@ type (
 
 	// GracefulShutdown: this node leaves; take all its shards away. Repeated.
 	GracefulShutdown struct{}
+
+	// Arriving: I have just joined the type, and may have told you before that I
+	// had not. Which is the highest term you have heard of? It is for every node
+	// that may have been a coordinator, and repeated until HighestTerm comes.
+	Arriving struct{}
 )
 
 func (Report) toCoordinator()           {}
@@ -181,6 +186,7 @@ func (ShardsStarted) toCoordinator()    {}
 func (BeginHandOffAck) toCoordinator()  {}
 func (ShardsStopped) toCoordinator()    {}
 func (GracefulShutdown) toCoordinator() {}
+func (Arriving) toCoordinator()         {}
 
 // StaleRoute is what a region says to another that sent it a message for a
 // shard which it does not host, or not by that epoch: forget the route and ask.
@@ -188,6 +194,9 @@ type StaleRoute struct {
 	Shard string
 	Epoch Epoch
 }
+
+// HighestTerm answers Arriving: obey no older one.
+type HighestTerm struct{ Term uint64 }
 
 // A Home is where a shard lives.
 type Home struct {

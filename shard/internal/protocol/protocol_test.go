@@ -35,6 +35,8 @@ func every() []Message {
 		ShardsStopped{[]Tenure{t, t}},
 		GracefulShutdown{},
 		StaleRoute{"320", Epoch{7, 12}},
+		Arriving{},
+		HighestTerm{7},
 	}
 }
 

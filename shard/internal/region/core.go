@@ -74,6 +74,8 @@ func (c *Core) Step(now time.Time, in Input) Output {
 		c.viewChanged(now, in.View)
 	case Received:
 		c.received(now, in.From, in.Msg)
+	case NoPort:
+		c.answered(now, in.From)
 	case Wanted:
 		c.want(now, c.shard(in.Shard))
 	case Marked:
@@ -95,8 +97,13 @@ func (c *Core) Step(now time.Time, in Input) Output {
 }
 
 func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
-	if stale, ok := msg.(protocol.StaleRoute); ok {
-		c.staleAt(now, from, stale)
+	switch m := msg.(type) {
+	case protocol.StaleRoute:
+		c.staleAt(now, from, m)
+		return
+	case protocol.HighestTerm:
+		c.link.floor = max(c.link.floor, m.Term)
+		c.answered(now, from)
 		return
 	}
 	order, ok := msg.(protocol.Order)
@@ -138,6 +145,7 @@ func (c *Core) beat(now time.Time) {
 		return
 	}
 	c.beatAt = now.Add(c.set.Retry / 8)
+	c.arriveAgain(now)
 	c.reportAgain(now)
 	for _, s := range c.sorted() {
 		c.ask(now, s)
@@ -162,7 +170,7 @@ func (c *Core) output() Output {
 
 // pending tells whether a later beat has anything to do.
 func (c *Core) pending() bool {
-	if c.leaving || c.unregistered() {
+	if c.leaving || c.unregistered() || len(c.link.unheard) > 0 {
 		return true
 	}
 	for _, s := range c.shards { // any order: only whether there is one

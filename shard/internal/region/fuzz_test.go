@@ -45,6 +45,7 @@ func anyInput(rng *rand.Rand, r *rig) Input {
 	head := r.head(uint64(rng.IntN(4)))
 	next := epoch(uint64(rng.IntN(4)), uint64(rng.IntN(9)))
 	inputs := []Input{
+		NoPort{from},
 		Wanted{shard},
 		Marked{from, shard, next},
 		CarryDone{from, shard, e},

@@ -61,6 +61,8 @@ type (
 		From member.ID
 		Msg  protocol.Message
 	}
+	// NoPort: the node has not joined the type.
+	NoPort struct{ From member.ID }
 	// Wanted: the shell buffered the first message of a shard that has no home here.
 	Wanted struct{ Shard string }
 	// Marked: the in-lane marker of a region arrived behind its last message.
@@ -104,6 +106,7 @@ type (
 
 func (ViewChanged) input() {}
 func (Received) input()    {}
+func (NoPort) input()      {}
 func (Wanted) input()      {}
 func (Marked) input()      {}
 func (CarryDone) input()   {}

@@ -37,6 +37,14 @@ type rig struct {
 
 // newRig gives a region of a cluster of three in which a is the oldest.
 func newRig(t *testing.T) *rig {
+	r := arriving(t)
+	r.step(NoPort{From: c})
+	r.from(a, protocol.HighestTerm{})
+	return r
+}
+
+// arriving: it knows the members and asks who has reigned.
+func arriving(t *testing.T) *rig {
 	r := &rig{t: t, core: New(b, Settings{Agree: "x"}), now: time.Unix(0, 0), seq: map[uint64]uint64{}}
 	r.view("a Up", "b Up", "c Up")
 	return r
@@ -74,7 +82,11 @@ func (r *rig) view(members ...string) {
 		if !ok {
 			r.t.Fatalf("status in %q", m)
 		}
-		v.Members = append(v.Members, member.Member{ID: id(m[:1]), Status: status, UpNumber: i + 1, DataCenter: "dc"})
+		up := i + 1
+		if status == member.Joining {
+			up = member.NeverUp
+		}
+		v.Members = append(v.Members, member.Member{ID: id(m[:1]), Status: status, UpNumber: up, DataCenter: "dc"})
 	}
 	slices.SortFunc(v.Members, func(a, b member.Member) int { return a.ID.Compare(b.ID) })
 	r.step(ViewChanged{View: v})

@@ -11,6 +11,8 @@ import (
 // whose claim it accepted; the one it expects is the one that its own view of
 // the membership names. They differ while a coordinator is being replaced.
 type link struct {
+	arrival
+	floor     uint64 // terms below it are over
 	term      uint64 // the highest accepted
 	obeyed    member.ID
 	seq       uint64    // of the newest message obeyed
@@ -51,6 +53,7 @@ func (c *Core) viewChanged(now time.Time, v *member.View) {
 		return
 	}
 	c.link.joined = ok
+	c.arrive(now)
 	c.leaving = c.leaving || self.Status == member.Leaving || self.Status == member.Exiting
 	c.forgetTheDead(now, dead)
 
@@ -105,17 +108,20 @@ func (c *Core) lives(id member.ID) bool {
 // whatever the membership says about who should be coordinator.
 func (c *Core) obeys(now time.Time, from member.ID, order protocol.Order) bool {
 	l, h := &c.link, order.Head()
+	if !l.arrived() {
+		return false // it is said again
+	}
 	switch _, claim := order.(protocol.Claim); {
 	case h.Term == l.term && from == l.obeyed:
 		if h.Seq <= l.seq {
 			return false // overtaken, or a repeat
 		}
-	case h.Term > l.term && claim:
+	case h.Term > l.term && h.Term >= l.floor && claim:
 		c.accept(now, from, h.Term)
-	case h.Term > l.term:
+	case h.Term > l.term && h.Term >= l.floor:
 		return false // its claim is still on the way
 	default:
-		c.say(from, protocol.Refused{Highest: l.term})
+		c.say(from, protocol.Refused{Highest: max(l.term, l.floor)})
 		return false
 	}
 	l.seq = h.Seq
@@ -165,7 +171,7 @@ func (c *Core) hurry(now time.Time) {
 
 func (c *Core) reportAgain(now time.Time) {
 	l := &c.link
-	if !c.unregistered() || now.Before(l.reportDue) {
+	if !c.unregistered() || !l.arrived() || now.Before(l.reportDue) {
 		return
 	}
 	c.report(now, l.expected)

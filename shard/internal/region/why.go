@@ -1,6 +1,8 @@
 package region
 
 import (
+	"slices"
+
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 )
@@ -21,6 +23,8 @@ func (c *Core) Why(name string) []protocol.Wait {
 		waits = append(waits, protocol.Wait{For: "room in the link to the home, for what had waited", On: []member.ID{s.home}, Since: s.since})
 	case c.link.expected.IsZero():
 		waits = append(waits, protocol.Wait{For: "a member that is Up and can be the coordinator", Since: s.since})
+	case !c.link.arrived():
+		waits = append(waits, protocol.Wait{For: "the highest term that other nodes have heard of", On: slices.Clone(c.link.unheard), Since: s.since})
 	case !c.Registered():
 		waits = append(waits, protocol.Wait{For: "the coordinator's confirmation of this region", On: []member.ID{c.link.expected}, Since: s.since, Until: c.link.reportDue})
 	case s.owed:

@@ -78,9 +78,15 @@ func (w *world) remove(id member.ID) {
 	w.views.unreachable = slices.DeleteFunc(w.views.unreachable, func(o member.ID) bool { return o == id })
 }
 
-// join adds a node; roles decide whether it hosts or only routes.
+// join adds a node; roles decide whether it hosts or only routes. It may be a
+// member for a while before it joins the type.
 func (w *world) join(roles ...string) {
 	n := w.newNode()
+	if w.chance(w.faults.late) {
+		w.at(n, w.now.Add(w.upTo(5*time.Second)), n.join)
+	} else {
+		n.join()
+	}
 	w.change(func() {
 		w.views.members = append(w.views.members, member.Member{
 			ID: n.id, Status: member.Joining, UpNumber: member.NeverUp, Roles: roles, DataCenter: "dc",

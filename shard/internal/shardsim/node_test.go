@@ -26,6 +26,7 @@ type node struct {
 	slots map[string]*slot
 	lanes map[string]time.Time // when the last frame of a lane arrives
 
+	joined                      bool // the type
 	dead, leaving, doomed, left bool
 	outlived                    bool // by its last messages: nobody waits for those
 	leftAt                      time.Time
@@ -53,9 +54,20 @@ func (n *node) end(how string) {
 
 func (n *node) see(v *member.View) {
 	n.view = v
-	n.step(region.ViewChanged{View: v}, coordinator.ViewChanged{View: v})
+	if n.joined {
+		n.step(region.ViewChanged{View: v}, coordinator.ViewChanged{View: v})
+	}
 	if self, ok := v.SelfMember(); n.doomed && (!ok || self.Status == member.Down) {
 		n.end("stops itself")
+	}
+}
+
+// join makes the node take part in the type.
+func (n *node) join() {
+	n.w.note("%s joins the type", n.name)
+	n.joined = true
+	if n.view != nil {
+		n.see(n.view)
 	}
 }
 
@@ -69,7 +81,11 @@ func (n *node) underway() bool {
 	return false
 }
 
-func (n *node) leave() { n.step(region.Leave{}) }
+func (n *node) leave() {
+	if n.left = !n.joined; n.joined {
+		n.step(region.Leave{})
+	}
+}
 
 // step feeds inputs, and all that follows from them at the node itself, to its
 // cores.
@@ -172,12 +188,17 @@ func (n *node) transmit(p protocol.Packet) {
 	w.mutant.sent(n, p)
 	w.ledger.sent(n, p)
 	for i := range copies {
-		arrive := w.now.Add(w.way(w.faults.delay))
-		if i == 0 && !w.faults.reorders() {
-			arrive = n.inLane("control "+to.name, arrive)
-		}
-		w.at(to, arrive, func() { to.receive(n.id, frame) })
+		w.at(to, n.arrival(to, i > 0), func() { to.receive(n.id, frame) })
 	}
+}
+
+// arrival is when a control message comes to a node.
+func (n *node) arrival(to *node, again bool) time.Time {
+	arrive := n.w.now.Add(n.w.way(n.w.faults.delay))
+	if again || n.w.faults.reorders() {
+		return arrive
+	}
+	return n.inLane("control "+to.name, arrive)
 }
 
 // reorders: where messages may be lost or repeated, they may also overtake.
@@ -192,6 +213,15 @@ func (n *node) inLane(lane string, arrive time.Time) time.Time {
 }
 
 func (n *node) receive(from member.ID, frame []byte) {
+	if !n.joined {
+		sender := n.w.node(from)
+		n.w.note("%s has not joined the type, and tells %s", n.name, sender.name)
+		n.w.ledger.seen["absent"]++
+		n.w.at(sender, n.arrival(sender, false), func() {
+			sender.step(region.NoPort{From: n.id}, coordinator.NoPort{From: n.id})
+		})
+		return
+	}
 	msg, err := protocol.Decode(frame)
 	if err != nil {
 		n.w.fail("%s: %v", n.name, err)

@@ -39,7 +39,7 @@ func TestSeeds(t *testing.T) {
 	t.Logf("in all %v", seen)
 	for _, what := range []string{
 		"astray", "kept", "ahead", "slow", "superseded", "markers missing", "carry missing",
-		"joins", "leaves", "crashes", "mistakes", "pauses",
+		"absent", "joins", "leaves", "crashes", "mistakes", "pauses",
 	} {
 		if seen[what] == 0 && *seeds >= 200 {
 			t.Errorf("no run has seen: %s", what)
@@ -122,6 +122,7 @@ func (w *world) drawFaults() {
 	f.gossip = between(5*time.Millisecond, 2*time.Second)
 	f.tail, f.drop, f.repeat = some(0.5, 0.05), some(0.4, 0.2), some(0.4, 0.2)
 	f.slow, f.keep, f.full = some(0.3, 0.3), some(0.6, 1), some(0.4, 0.8)
+	f.late = some(0.4, 1)
 	if w.chance(0.4) {
 		f.pause = between(10*time.Millisecond, 1500*time.Millisecond)
 	}
@@ -138,7 +139,7 @@ func (w *world) traffic() {
 		if w.quiet {
 			return
 		}
-		if n := w.nodes[w.rng.IntN(len(w.nodes))]; !n.dead && !n.doomed && !n.left && !w.now.Before(n.pausedUntil) {
+		if n := w.nodes[w.rng.IntN(len(w.nodes))]; n.joined && !n.dead && !n.doomed && !n.left && !w.now.Before(n.pausedUntil) {
 			n.tell(w.shards[w.rng.IntN(len(w.shards))])
 		}
 		w.after(w.upTo(40*time.Millisecond), next)

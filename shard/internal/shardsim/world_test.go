@@ -25,6 +25,7 @@ type faults struct {
 	pause  time.Duration // the longest that a node may stand still
 	crash  bool          // nodes die, and live ones are downed
 	slow   float64       // share of shards that take longer to stop than they may
+	late   float64       // share of nodes that join the type late
 	full   float64       // share of routes whose link has no room for a while
 	keep   float64       // share of what is queued that a stopping entity leaves to its successor
 }
