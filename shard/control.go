@@ -292,9 +292,15 @@ func (c *control) retry() {
 	}
 }
 
-// leave hands over all that is hosted here and waits until that is done.
+// leave hands over all that is hosted here and waits until that is done. Half of
+// its time is for others to become reachable who could take it; the rest is for
+// the entities to end if nobody does.
 func (c *control) leave(ctx context.Context) error {
-	c.post(region.Leave{})
+	var in region.Leave
+	if deadline, ok := ctx.Deadline(); ok {
+		in.Until = time.Now().Add(time.Until(deadline) / 2)
+	}
+	c.post(in)
 	select {
 	case <-c.left:
 		return nil

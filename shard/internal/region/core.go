@@ -19,6 +19,7 @@ type Core struct {
 	leaving  bool
 	over     bool      // this node is down or removed: it owns nothing any more
 	leaveDue time.Time // when the coordinator is asked again to take all away
+	patience time.Time // how long a leave waits for those who are unreachable; zero for ever
 
 	shards map[string]*shard
 	beatAt time.Time // when what is pending is looked at next
@@ -89,11 +90,11 @@ func (c *Core) Step(now time.Time, in Input) Output {
 	case Emptied:
 		c.emptied(now, in)
 	case Leave:
-		c.leaving = true
+		c.leaving, c.patience = true, in.Until
 	case Tick: // beat does all there is
 	}
 	c.beat(now)
-	return c.output()
+	return c.output(now)
 }
 
 func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
@@ -157,14 +158,14 @@ func (c *Core) beat(now time.Time) {
 	}
 }
 
-func (c *Core) output() Output {
+func (c *Core) output(now time.Time) Output {
 	out := c.out
 	c.out = Output{}
 	out.Send = c.box.Take()
 	if c.pending() && !c.over {
 		out.Wake = c.beatAt
 	}
-	out.Left = c.over || c.leaving && c.clear()
+	out.Left = c.over || c.leaving && c.clear(now)
 	return out
 }
 
@@ -182,8 +183,8 @@ func (c *Core) pending() bool {
 }
 
 // clear tells whether nothing is left here that another node should get.
-func (c *Core) clear() bool {
-	alone := c.alone()
+func (c *Core) clear(now time.Time) bool {
+	alone := c.alone(now)
 	for _, s := range c.shards { // any order: only whether there is one
 		if s.tenancy != nil || !alone && (s.owed || s.wanted || s.flushing) {
 			return false

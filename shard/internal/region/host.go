@@ -219,7 +219,7 @@ func (c *Core) outlive(now time.Time, s *shard, dead []member.ID) {
 // giveAway is what a leaving node does until it is clear: it asks to be relieved
 // of its shards, or ends them itself where there is nobody to take them.
 func (c *Core) giveAway(now time.Time) {
-	if !c.alone() {
+	if !c.alone(now) {
 		if c.Registered() && !now.Before(c.leaveDue) {
 			c.leaveDue = now.Add(c.set.Retry)
 			c.say(c.link.obeyed, protocol.GracefulShutdown{})
@@ -236,12 +236,13 @@ func (c *Core) giveAway(now time.Time) {
 }
 
 // alone tells whether no other member could host now or soon what is here.
-func (c *Core) alone() bool {
+func (c *Core) alone(now time.Time) bool {
+	patient := c.patience.IsZero() || now.Before(c.patience)
 	if c.view == nil || c.link.disagrees {
 		return true
 	}
 	return !slices.ContainsFunc(c.view.Members, func(m member.Member) bool {
 		takes := m.Status == member.Joining || m.Status == member.WeaklyUp || m.Status == member.Up
-		return takes && m.ID != c.self && m.DataCenter == c.view.DataCenter && m.HasRole(c.set.Role) && c.view.Reachable(m.ID)
+		return takes && m.ID != c.self && m.DataCenter == c.view.DataCenter && m.HasRole(c.set.Role) && (patient || c.view.Reachable(m.ID))
 	})
 }

@@ -98,8 +98,10 @@ type (
 		Shard string
 		Epoch protocol.Epoch
 	}
-	// Leave: this node leaves gracefully: all that it hosts must move.
-	Leave struct{}
+	// Leave: this node leaves gracefully: all that it hosts must move. If all who
+	// could take it are unreachable they are waited for until then, for they may
+	// come back; zero for as long as they are members.
+	Leave struct{ Until time.Time }
 	// Tick: the time of Wake has come. One too many does no harm.
 	Tick struct{}
 )

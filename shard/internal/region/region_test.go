@@ -3,6 +3,7 @@ package region
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,11 +75,16 @@ func (r *rig) wait(d time.Duration) {
 	r.step(Tick{})
 }
 
-// view steps a membership of "name Status", the oldest first.
+// view steps a membership of "name Status" or "name Status unreachable", the
+// oldest first.
 func (r *rig) view(members ...string) {
 	v := &member.View{Self: b, DataCenter: "dc"}
 	for i, m := range members {
-		status, ok := member.ParseStatus(m[2:])
+		name, unreachable := strings.CutSuffix(m[2:], " unreachable")
+		if unreachable {
+			v.Unreachable = append(v.Unreachable, id(m[:1]))
+		}
+		status, ok := member.ParseStatus(name)
 		if !ok {
 			r.t.Fatalf("status in %q", m)
 		}
@@ -367,6 +373,38 @@ func TestLastRegionEndsItsShardsItself(t *testing.T) {
 	r.step(Drained{Shard: "1", Epoch: epoch(3, 1)})
 	if !r.out.Left {
 		t.Error("nobody could take anything, and it has not left")
+	}
+}
+
+// An unreachable member may come back in time to take what is here; when it is
+// downed, or the time is over, the shards end here.
+func TestRegionThatLeavesWaitsForTheUnreachable(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then func(*rig)
+		want string
+	}{
+		{"it stays away", func(r *rig) { r.wait(9 * time.Second) }, "waits"},
+		{"it comes back", func(r *rig) { r.wait(9 * time.Second); r.view("a Up", "b Leaving"); r.wait(time.Minute) }, "waits"},
+		{"it is downed", func(r *rig) { r.view("a Down", "b Leaving") }, "ends"},
+		{"the time is over", func(r *rig) { r.wait(10 * time.Second) }, "ends"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := registered(t)
+			r.host(at(3, 1), nobody)
+			r.view("a Up unreachable", "b Leaving")
+			r.step(Leave{Until: r.now.Add(10 * time.Second)})
+			tt.then(r)
+			got := "waits"
+			for _, a := range r.out.Do {
+				if _, ok := a.(Drain); ok {
+					got = "ends"
+				}
+			}
+			if got != tt.want || r.out.Left {
+				t.Errorf("%s, left %v; want that it %s", got, r.out.Left, tt.want)
+			}
+		})
 	}
 }
 
