@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -53,7 +54,15 @@ func (b *notes) of(key string) []int {
 
 func joinRooms(t *testing.T, n *troupe.Node, b *notes) *shard.Entities[roomMsg] {
 	t.Helper()
-	rooms, err := shard.Join(n, shard.Type[roomMsg]{
+	rooms, err := shard.Join(n, roomType(n, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rooms
+}
+
+func roomType(n *troupe.Node, b *notes) shard.Type[roomMsg] {
+	return shard.Type[roomMsg]{
 		Name:     "room",
 		Shards:   100,
 		Protocol: wire.MustProtocol[roomMsg](wire.Message("note", note{}), wire.Request("where", where{})),
@@ -68,11 +77,7 @@ func joinRooms(t *testing.T, n *troupe.Node, b *notes) *shard.Entities[roomMsg] 
 				return nil
 			}, nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return rooms
 }
 
 func startNodes(t *testing.T, n int) []*troupe.Node {
@@ -158,5 +163,52 @@ func TestClusterLeaveAndCrash(t *testing.T) {
 		t.Logf("all answer again after %v", time.Since(began))
 		nodes[2].Kill()
 		nodes[1].Kill()
+	})
+}
+
+// A node that is on its way out takes part in nothing new, and says so.
+func TestJoinOnANodeThatEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(*troupe.Node) error
+	}{
+		{"left", func(n *troupe.Node) error { return n.Leave(context.Background()) }},
+		{"killed", func(n *troupe.Node) error { n.Kill(); return nil }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := startNodes(t, 1)[0]
+				if err := tt.end(n); err != nil {
+					t.Fatal(err)
+				}
+				if rooms, err := shard.Join(n, roomType(n, new(notes))); !errors.Is(err, troupe.ErrEnding) || rooms != nil {
+					t.Errorf("joined: %v, error %v; want ErrEnding", rooms != nil, err)
+				}
+				if got := shard.Regions(n); len(got) != 0 {
+					t.Errorf("regions %v, want none", got)
+				}
+			})
+		})
+	}
+}
+
+func TestJoinOnANodeThatLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := startNodes(t, 1)[0]
+		joined := make(chan error, 1)
+		err := n.OnLeave("late", func(context.Context) error {
+			_, err := shard.Join(n, roomType(n, new(notes)))
+			joined <- err
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Leave(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-joined; !errors.Is(err, troupe.ErrEnding) {
+			t.Errorf("join while leaving: %v, want ErrEnding", err)
+		}
 	})
 }

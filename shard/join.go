@@ -23,7 +23,8 @@ import (
 // node hands its shards over when it leaves, and stops them when it ends.
 //
 // All problems of the declaration are reported together. A type can be joined
-// once per node: errors.Is(err, ErrJoined).
+// once per node: errors.Is(err, ErrJoined); and not on a node that is leaving or
+// has ended: errors.Is(err, troupe.ErrEnding).
 func Join[M any](n *troupe.Node, t Type[M]) (*Entities[M], error) {
 	return join(clusterNode{n}, t)
 }
@@ -94,18 +95,24 @@ func join[M any](n node, t Type[M]) (*Entities[M], error) {
 	r.port, r.control.port = p, p
 	close(r.ready)
 	go r.control.run(n.Done()) // end waits for it
-	if err := n.OnEnd("shards of "+t.Name, r.end); err != nil {
+	if err := r.last(); err != nil {
 		all.remove(regionOf[M]{r})
-		r.end()
-		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
-	}
-	if err := n.OnLeave("shards of "+t.Name, r.control.leave); err != nil {
-		all.remove(regionOf[M]{r})
+		p.Close()
 		r.end()
 		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
 	}
 	n.Subscribe(r.control.views.set) // for as long as the node lives
 	return &Entities[M]{r}, nil
+}
+
+// last registers what is to be done when the node leaves or ends. The end comes
+// last: once it is registered it is the node's to run.
+func (r *shell[M]) last() error {
+	name := "shards of " + r.typ.Name
+	if err := r.node.OnLeave(name, r.control.leave); err != nil {
+		return err
+	}
+	return r.node.OnEnd(name, r.end)
 }
 
 // newShell prepares a type that is not connected to the cluster yet.
