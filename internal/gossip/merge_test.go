@@ -87,6 +87,24 @@ func TestFirstMemberNeedsAllEyes(t *testing.T) {
 	same(t, "blocking when confirmed", p.Blocking([]member.ID{named("b")}), []member.ID(nil))
 }
 
+// What a leaver said of others before it went does not hold up its removal.
+func TestLostLeaverAccusesNobody(t *testing.T) {
+	a, b, c := named("a"), named("b"), named("c")
+	s := stateOf(mem("a", member.Up), mem("b", member.Up), mem("c", member.Exiting)).withSeen(ids{a, b})
+	for _, tt := range []struct {
+		name  string
+		table Table
+		want  []member.ID
+	}{
+		{"a leaver that is here", Table{}.Set(c, b, Unreachable), []member.ID{b}},
+		{"a leaver that is lost", Table{}.Set(c, b, Unreachable).Set(a, c, Unreachable), nil},
+		{"others say so too", Table{}.Set(c, b, Unreachable).Set(a, c, Unreachable).Set(a, b, Unreachable), []member.ID{b}},
+	} {
+		p := Perspective{State: s.withTable(tt.table), Self: a, DataCenter: "default"}
+		same(t, tt.name, p.Blocking(nil), tt.want)
+	}
+}
+
 func TestMailForPredecessorIsDropped(t *testing.T) {
 	w, nodes := trio(t)
 	n, peer := nodes[0], nodes[1]

@@ -39,7 +39,7 @@ func (p Perspective) Converged(confirmed []member.ID) bool { return len(p.Blocki
 // settled members that have not seen this version, and members that cannot be
 // reached though they are not on their way out. confirmed are the members, in
 // order, that have confirmed their exit; they hold up nothing, and neither do
-// the observations of Down members.
+// the observations of members that are Down, or Exiting and lost.
 //
 // The first members of a data center need the eyes of everybody: nobody is
 // settled there yet, so all members that may become so count, of all data
@@ -105,7 +105,9 @@ func (p Perspective) leader(unreachable ids, role string, except ...member.ID) m
 }
 
 // suspects are those of whom the own data center says something bad: any
-// member of it, and any that is not Down.
+// member of it, and any that lives as far as is known. Those that are Down do
+// not; neither do Exiting ones that are suspected themselves, for what they said
+// last they cannot take back, and it would hold up their own removal.
 func (p Perspective) suspects() (byAnyone, byLiving ids) {
 	var all, living []member.ID
 	for _, r := range p.Table.rows {
@@ -116,7 +118,7 @@ func (p Perspective) suspects() (byAnyone, byLiving ids) {
 		if known && p.Members[i].DataCenter != p.DataCenter {
 			continue
 		}
-		down := known && p.Members[i].Status == member.Down
+		down := known && (p.Members[i].Status == member.Down || p.Members[i].Status == member.Exiting && p.lost(r.observer))
 		for _, rec := range r.records {
 			if rec.status == Reachable {
 				continue
@@ -158,10 +160,20 @@ func (p Perspective) Reaches(from, to member.ID) bool {
 }
 
 // Unreachable lists, in order, the members of the own data center but self
-// that a member of it, one that is not Down, cannot reach.
+// that a member of it cannot reach, one that is not Down, nor Exiting and lost.
 func (p Perspective) Unreachable() []member.ID {
 	_, bad := p.suspects()
 	return p.unreachable(bad)
+}
+
+// lost tells whether a member that stays cannot reach a node.
+func (p Perspective) lost(id member.ID) bool {
+	return slices.ContainsFunc(p.Table.rows, func(r row) bool {
+		j, said := r.find(id)
+		i, known := p.find(r.observer)
+		return said && r.records[j].status != Reachable && known && !going(p.Members[i].Status) &&
+			p.Members[i].DataCenter == p.DataCenter
+	})
 }
 
 func (p Perspective) unreachable(bad ids) []member.ID {

@@ -69,11 +69,12 @@ func TestStorm(t *testing.T) {
 // A storm over a cluster that is still forming.
 func TestStormWhileForming(t *testing.T) {
 	const (
-		letInByTheDying = 309 // a member that nobody knew waited for the others for ever
-		removalByMerge  = 328 // looked older than it was: two nodes sent their states to and fro without end
-		leaverLeads     = 513 // that had never been up and so never decided about the unreachable
+		letInByTheDying = 309  // a member that nobody knew waited for the others for ever
+		removalByMerge  = 328  // looked older than it was: two nodes sent their states to and fro without end
+		leaverAccuses   = 1679 // a leaver's last word held up its own removal
+		leaverLeads     = 513  // that had never been up and so never decided about the unreachable
 	)
-	run(t, seeds(50, letInByTheDying, removalByMerge, leaverLeads), func(w *World) {
+	run(t, seeds(50, letInByTheDying, removalByMerge, leaverLeads, leaverAccuses), func(w *World) {
 		w.Start(3 + w.rand.IntN(5))
 		w.Storm(30 * time.Second)
 		w.Heal()
