@@ -126,41 +126,6 @@ func TestFullBufferNamesTheSetting(t *testing.T) {
 	})
 }
 
-// A full lane refuses a teller and keeps what was accepted, in order.
-func TestFullLane(t *testing.T) {
-	in(t, func(w *world) {
-		l := newLedger(t)
-		edge := w.start("edge")
-		typ := l.declare(edge)
-		typ.Role = "dad"
-		e := joinOn(t, edge, typ)
-		tell(t, e, "#1", say{From: "x", N: 1})
-		tell(t, e, "#1", say{From: "x", N: 2})
-		block := func(full bool) {
-			edge.mu.Lock()
-			edge.lanesFull = full
-			edge.mu.Unlock()
-		}
-		block(true)
-		host := w.start("dad")
-		typ.Start = l.start(host.id)
-		joinOn(t, host, typ)
-		time.Sleep(5 * time.Second)
-		tell(t, e, "#1", say{From: "x", N: 3}) // behind those that wait for the lane
-		block(false)
-		time.Sleep(time.Second)
-		tell(t, e, "#1", say{From: "x", N: 4})
-		block(true)
-		if err := e.Ref("#1").Tell(context.Background(), say{From: "x", N: 5}); !errors.Is(err, actor.ErrFull) {
-			t.Errorf("tell into a full lane: %v, want ErrFull", err)
-		}
-		block(false)
-		tell(t, e, "#1", say{From: "x", N: 5})
-		time.Sleep(time.Second)
-		l.complete([]string{"#1"}, []string{"x"}, 5)
-	})
-}
-
 // A proxy routes and hosts nothing, and says so.
 func TestProxyHostsNothing(t *testing.T) {
 	in(t, func(w *world) {

@@ -211,7 +211,11 @@ func (s *slot[M]) tellRemote(ctx context.Context, rt *route[M], p parcel[M]) err
 		correlation = s.r.node.Expect(rt.home, pending)
 	}
 	address(frame, rt.epoch, correlation)
-	return s.r.refuse(p.id, s.r.port.Send(rt.home, s.lane, frame))
+	err = s.r.port.Send(rt.home, s.lane, frame)
+	if gone(err) {
+		p.bind(&seal{message: slices.Clone(frame[len(head):]), pending: pending, home: rt.home, correlation: correlation})
+	}
+	return s.sent(p, err)
 }
 
 // send hands a parcel to the link. An error means that it was not taken.

@@ -90,8 +90,19 @@ func (s *slot[M]) place(ctx context.Context, p parcel[M]) error {
 	case rt.here != nil:
 		return rt.here.tell(ctx, p)
 	default:
-		return s.r.refuse(p.id, s.send(rt, &p))
+		return s.sent(p, s.send(rt, &p))
 	}
+}
+
+// sent ends a tell with what came of its send. A full lane refuses the teller; a
+// home that is gone does not, for another will be named.
+func (s *slot[M]) sent(p parcel[M], err error) error {
+	if !gone(err) {
+		return s.r.refuse(p.id, err)
+	}
+	s.steer(nil)
+	s.r.control.retry()
+	return s.keep(p)
 }
 
 // keep buffers a message until the home is known and all before it has gone.
@@ -287,8 +298,10 @@ func (s *slot[M]) pass(rt *route[M], q *queue[M], now time.Time) bool {
 
 // retryable tells whether a parcel should stay in line after a send: the lane
 // is full, or the home is gone and another will be named.
-func retryable(err error) bool {
-	return errors.Is(err, transport.ErrFull) || errors.Is(err, transport.ErrClosed) || errors.Is(err, transport.ErrQuarantined)
+func retryable(err error) bool { return errors.Is(err, transport.ErrFull) || gone(err) }
+
+func gone(err error) bool {
+	return errors.Is(err, transport.ErrClosed) || errors.Is(err, transport.ErrQuarantined)
 }
 
 // notify sends the notice that is due, if any; false when the lane is full. A

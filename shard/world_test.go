@@ -118,6 +118,7 @@ type fakeNode struct {
 	ended      bool
 	deaf       func(kind byte) bool // frames that get lost on their way here
 	lanesFull  bool
+	refuses    error // what links to others answer; nil: they take all
 	watchers   []func(*troupe.View)
 	links      map[laneKey]chan sent
 	ports      map[string]troupe.PortHandler
@@ -201,6 +202,9 @@ func (p *fakePort) Send(to troupe.ID, lane transport.Lane, frame []byte) error {
 	defer n.mu.Unlock()
 	if n.ended {
 		return transport.ErrClosed
+	}
+	if n.refuses != nil {
+		return n.refuses
 	}
 	if n.lanesFull && lane != transport.Control {
 		return transport.ErrFull
