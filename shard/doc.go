@@ -10,6 +10,12 @@
 // graceful moves. A sender is a goroutine that tells one message after the
 // other. Nothing is promised about different senders or different entities.
 //
+// A move waits for the other nodes, but not for ever: 5 s for each to say that it
+// has stopped sending, 5 s more for its last message, and 10 s for what the
+// previous host carries over (less if [Type.HandOffTimeout] is less). What comes
+// later than that is delivered all the same, perhaps behind what was told after
+// it; the log names the node that was silent.
+//
 // # Delivery
 //
 // An error from Tell means that the message was certainly not accepted. An
@@ -30,6 +36,9 @@
 //
 // One goroutine per type owns the protocol's pure cores (shard/internal) and
 // carries out what they decide. The state of one shard is guarded by one lock,
-// which is held while a message is queued, never while user code runs: it makes
-// "stop sending, then say so in the same lane" one step for all tellers.
+// which is held while a message is queued, never while an entity runs: it makes
+// "stop sending, then say so in the same lane" one step for all tellers. Under it
+// a message may be encoded and a drop be logged, so the protocol's codecs, the
+// node's log handler and the Value method of a teller's context must not block and
+// must tell no entity.
 package shard

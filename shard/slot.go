@@ -18,8 +18,9 @@ import (
 // and the entities if it lives here.
 //
 // Its lock makes a change of the route and what must happen with it one step
-// for all tellers. It is held while messages are queued, which never blocks,
-// and never while user code runs.
+// for all tellers. It is held while messages are queued, which never blocks, and
+// never while an entity runs. Of what users bring, codecs, log handlers and
+// contexts may be called under it: see the package comment.
 type slot[M any] struct {
 	r      *shell[M]
 	shard  string
