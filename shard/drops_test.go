@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -46,7 +48,11 @@ func TestExpiredAskIsAWholeDeadLetter(t *testing.T) {
 		}
 		e := joinOn(t, edge, hosted(edge))
 		time.Sleep(1050 * time.Millisecond) // between two looks of the housekeeping
-		go ask(e, "#1", 250*time.Millisecond)
+		go func() {
+			if _, err := ask(e, "#1", 250*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("ask: %v, want that its time is over", err)
+			}
+		}()
 		time.Sleep(350 * time.Millisecond)
 		host := w.start("dad")
 		joinOn(t, host, hosted(host))

@@ -125,8 +125,8 @@ func (h *local[M]) succeed(e *entity[M], q queue[M]) {
 // catchUp delivers what waited for e, in order, and opens the direct way behind
 // it. What the cell does not take goes on waiting.
 func (h *local[M]) catchUp(e *entity[M], q queue[M]) {
-	for p := range q.all() {
-		if err := e.cell.Load().Deliver(context.Background(), e.id, p.m); err != nil {
+	for q.len() > 0 {
+		if err := e.cell.Load().Deliver(context.Background(), e.id, q.first().m); err != nil {
 			h.delay(e, err).wait = q
 			return
 		}

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"iter"
 	"sync/atomic"
 	"time"
 )
@@ -28,15 +27,6 @@ func (q *queue[M]) pop() parcel[M] {
 
 // first is the parcel that pop would take; it is valid until then.
 func (q *queue[M]) first() *parcel[M] { return &q.items[q.head] }
-
-// all yields the first parcel again and again until the queue is empty: the loop
-// pops it, or breaks off and leaves the rest in line.
-func (q *queue[M]) all() iter.Seq[*parcel[M]] {
-	return func(yield func(*parcel[M]) bool) {
-		for q.len() > 0 && yield(&q.items[q.head]) {
-		}
-	}
-}
 
 // take empties the queue and gives what was in it.
 func (q *queue[M]) take() []parcel[M] {

@@ -149,9 +149,8 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 		return
 	}
 	c.hear(word)
-	if _, arriving := word.(protocol.Arriving); arriving && c.view != nil {
+	if _, ok := word.(protocol.Arriving); ok && c.view != nil {
 		c.say(from, protocol.HighestTerm{Term: c.heard})
-		return
 	}
 	if c.reign == nil || !c.lives(from) || !c.listens(from, word) {
 		return
@@ -174,6 +173,7 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 	case protocol.GracefulShutdown:
 		c.reign.parties[from].leaving = true
 		c.relieve(now, from)
+	case protocol.Arriving: // every node has answered, coordinator or not
 	}
 }
 
