@@ -46,6 +46,7 @@ type core struct {
 	crowded  bool // somebody stands in line for room in the mailbox
 	draining bool // stops when the mailbox is empty
 	named    bool // registered with its parent
+	child    bool // of an actor, and has never been in the run queue
 }
 
 // runner is the typed part of a cell as the scheduler and its relatives see it.

@@ -17,7 +17,10 @@ func (c *Cell[M]) run() (again bool) {
 	case starting:
 		c.begin()
 	case running:
-		return c.batch()
+		if again = c.batch(); !again || c.phase != unwinding {
+			return again
+		}
+		c.unwind() // at once: nobody holds it up
 	case looping:
 		c.loopReturned()
 	case unwinding:

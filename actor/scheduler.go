@@ -8,17 +8,19 @@ import (
 // scheduler runs cells that have something to do. One rule keeps blocked behaviors from starving the others, without a
 // clock that watches them: while the run queue is not empty, a worker is on its way to it that holds no cell. So before a
 // worker runs a cell it sees to it that the rest of the queue has such a worker, woken or new. When all processors are
-// busy that one simply waits for a processor, and there is never more than one of them: the number of workers is the
-// number of cells being run, plus one. (Go's own scheduler keeps a "spinning" thread by the same rule.)
+// busy that one simply waits for a processor, and there is never more than one of them: the number of workers that are not
+// parked is the number of cells being run, plus one. (Go's own scheduler keeps a "spinning" thread by the same rule.)
 type scheduler struct {
-	mu         sync.Mutex
-	head, tail *core
-	coming     bool      // a worker was woken and has not reached the queue yet
-	parked     []*worker // last in, first out: the most recently used is the warmest
-	keep       int       // how many may be parked; surplus ones, left from a time of blocked behaviors, end
-	workers    int
-	closed     bool
-	gone       chan struct{} // closed when the scheduler is closed and the last worker has left
+	mu      sync.Mutex
+	queue   runQueue
+	coming  bool      // a worker was woken and has not reached the queue yet
+	parked  []*worker // last in, first out: the most recently used is the warmest
+	keep    int       // how many may be parked; surplus ones, left from a time of blocked behaviors, end
+	workers int
+	closed  bool
+	gone    chan struct{} // closed when the scheduler is closed and the last worker has left
+
+	processors int
 }
 
 // worker is a goroutine that runs cells, one after another.
@@ -40,13 +42,14 @@ func (w *worker) lingers() bool {
 }
 
 func newScheduler() *scheduler {
-	return &scheduler{keep: max(16, 2*runtime.GOMAXPROCS(0)), gone: make(chan struct{})}
+	p := runtime.GOMAXPROCS(0)
+	return &scheduler{keep: max(16, 2*p), processors: p, gone: make(chan struct{})}
 }
 
 // ready queues a cell that its caller has marked as queued.
 func (s *scheduler) ready(c *core) {
 	s.mu.Lock()
-	s.pushLocked(c)
+	s.queue.push(c)
 	w, fresh := s.callLocked()
 	s.mu.Unlock()
 	s.start(w, fresh)
@@ -55,16 +58,26 @@ func (s *scheduler) ready(c *core) {
 // next gives the worker its next cell. again is the cell it has just run when that has more to do: it goes behind the
 // others. nil means that the worker must end.
 func (s *scheduler) next(w *worker, again *core, woken bool) *core {
-	for lingered := false; ; woken = true {
+	lingered, gaveWay := false, false
+	for ; ; woken = true {
 		s.mu.Lock()
 		if again != nil {
-			s.pushLocked(again)
+			s.queue.push(again)
 			again = nil
+		}
+		if woken && !gaveWay && s.crowdedLocked() {
+			gaveWay = true
+			s.mu.Unlock()
+			runtime.Gosched()
+			continue
 		}
 		if woken {
 			s.coming = false
 		}
-		c := s.popLocked()
+		var c *core
+		if !s.crowdedLocked() {
+			c = s.queue.pop()
+		}
 		if lingered {
 			w.pays = c != nil
 		}
@@ -88,33 +101,21 @@ func (s *scheduler) next(w *worker, again *core, woken bool) *core {
 		s.parked = append(s.parked, w)
 		s.mu.Unlock()
 		<-w.wake
-		lingered = false
+		lingered, gaveWay = false, false
 	}
 }
 
-func (s *scheduler) pushLocked(c *core) {
-	if s.tail == nil {
-		s.head = c
-	} else {
-		s.tail.queue = c
-	}
-	s.tail = c
-}
-
-func (s *scheduler) popLocked() *core {
-	c := s.head
-	if c != nil {
-		s.head, c.queue = c.queue, nil
-		if s.head == nil {
-			s.tail = nil
-		}
-	}
-	return c
+// crowdedLocked tells whether there are more cells in the hands of workers than processors, and yet another worker is coming. Either behaviors
+// block, or Go has taken the processor from workers in the midst of their cells, to be fair or to help the collector. For the latter's
+// sake the coming one gives way once, so that they go on, and whoever has run his cell leaves the next one to him. Without, a busy
+// system gets ever more workers, whose cells wait for each other's time.
+func (s *scheduler) crowdedLocked() bool {
+	return s.coming && s.workers-len(s.parked)-1 > s.processors
 }
 
 // callLocked picks the worker that must come to a queue that nobody is coming to; fresh means that it has no goroutine yet.
 func (s *scheduler) callLocked() (w *worker, fresh bool) {
-	if s.head == nil || s.coming {
+	if s.queue.empty() || s.coming {
 		return nil, false
 	}
 	s.coming = true

@@ -36,6 +36,7 @@ func Spawn[M any](h Host, name string, start Start[M], opts ...Option) (Ref[M], 
 		err = c.adopt(name != "")
 	}
 	if err == nil {
+		c.child = c.parent.parent != nil
 		err = c.launch()
 	}
 	if err != nil {

@@ -206,6 +206,36 @@ func TestStopThatRanOutOfTimeGoesOn(t *testing.T) {
 	})
 }
 
+// Workers that lose their processor in the midst of a cell, as Gosched has it here, do not become ever more.
+func TestBusySystemHasFewWorkers(t *testing.T) {
+	const actors, rounds = 200, 500
+	sys := actortest.NewSystem(t, actor.Config{})
+	pairs := make([]actor.Ref[any], 2*actors) // neighbors play with one ball
+	var busy sync.WaitGroup
+	busy.Add(actors)
+	most := 0
+	for i := range pairs {
+		pairs[i] = actortest.Spawn(t, sys, "", on(func(c ctx, m any) error {
+			if i == 0 {
+				most = max(most, actor.Workers(sys))
+			}
+			runtime.Gosched()
+			if m == rounds {
+				busy.Done()
+				return nil
+			}
+			return pairs[i^1].Tell(c, m.(int)+1)
+		}))
+	}
+	for i := range actors {
+		actortest.Tell[any](t, pairs[2*i], 1)
+	}
+	busy.Wait()
+	if limit := runtime.GOMAXPROCS(0) + 16; most > limit {
+		t.Errorf("%d workers for %d busy actors, want at most %d", most, actors, limit)
+	}
+}
+
 // A hundred thousand unpaced asks to one actor, which takes its time for each, leave the beat of another exactly as it is.
 func TestAsksToOneActorLeaveTimersOnTime(t *testing.T) {
 	const asks, askers, each, beat = 100_000, 64, 10 * time.Microsecond, 10 * time.Millisecond
