@@ -20,6 +20,7 @@ type Core struct {
 	gone    []departure
 	blind   time.Time     // until then somebody may still run whose removal this node has not seen
 	claimAt time.Time     // when a refused coordinator claims again; zero when none is
+	yields  member.ID     // to whom it yields until then; zero for nobody
 	gap     time.Duration // how long it waits the next time
 	beatAt  time.Time
 
@@ -77,10 +78,10 @@ func (c *Core) viewChanged(now time.Time, v *member.View) {
 		c.tell(Resigned{Term: c.reign.term})
 		fallthrough
 	case !reigns:
-		c.reign, c.claimAt, c.gap = nil, time.Time{}, 0
+		c.reign, c.claimAt, c.yields, c.gap = nil, time.Time{}, member.ID{}, 0
 	case c.reign != nil:
 		c.meet(now)
-	case c.claimAt.IsZero():
+	case c.claimAt.IsZero(), !c.yields.IsZero() && !c.lives(c.yields):
 		c.crown(now)
 	}
 }
@@ -160,7 +161,7 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 		c.reported(now, from, m)
 	case protocol.Refused:
 		if m.Highest >= c.reign.term {
-			c.supersede(now)
+			c.supersede(now, m.Coordinator)
 		}
 	case protocol.GetShardHomes:
 		each(m.Shards, func(name string) { c.asked(now, from, name) })

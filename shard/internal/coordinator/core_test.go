@@ -142,62 +142,6 @@ func (r *rig) tells(want ...Event) {
 	}
 }
 
-func TestOldestUpMemberReigns(t *testing.T) {
-	for _, tt := range []struct {
-		view []string
-		term uint64
-	}{
-		{[]string{"a Up", "b Up"}, 1},
-		{[]string{"b Up", "a Up"}, 0},
-		{[]string{"b Leaving", "a Up"}, 2}, // the rank of age
-		{[]string{"b Exiting", "a Up"}, 2},
-		{[]string{"b Down", "a Up"}, 2},
-		{[]string{"a Leaving", "b Up"}, 0},
-		{[]string{"a WeaklyUp", "b Joining"}, 0},
-		{[]string{"b Up"}, 0},
-	} {
-		r := &rig{t: t, core: New(a, Settings{}), now: time.Unix(0, 0)}
-		r.view(tt.view...)
-		if got := r.core.Term(); got != tt.term {
-			t.Errorf("%v: term %d, want %d", tt.view, got, tt.term)
-		}
-	}
-}
-
-func TestClaimIsRepeatedUntilAnswered(t *testing.T) {
-	r := newRig(t, Settings{})
-	r.says(b, protocol.Claim{})
-	r.report(a)
-	r.says(a, protocol.Registered{})
-	r.report(b)
-	r.step(NoPort{From: c})
-	r.tells(Surveyed{Term: 1})
-	r.wait(time.Minute)
-	for _, id := range []member.ID{a, b, c} {
-		r.says(id)
-	}
-	r.view("a Up", "b Up", "c Up", "d Joining")
-	r.says(node("d"), protocol.Claim{})
-	r.wait(250 * time.Millisecond)
-	r.says(node("d"), protocol.Claim{})
-}
-
-func TestRefusedCoordinatorClaimsAHigherTerm(t *testing.T) {
-	r := newRig(t, Settings{})
-	r.from(b, protocol.Refused{Highest: 7})
-	r.tells(Superseded{Term: 1, By: 7}, Reigning{Term: 8})
-	r.says(b, protocol.Claim{})
-	r.from(b, protocol.Refused{Highest: 7}) // late
-	r.tells()
-	r.from(c, protocol.Report{Term: 9, Coordinator: b}) // two fight: not as fast as they can
-	r.tells(Superseded{Term: 8, By: 9})
-	if want := r.now.Add(250 * time.Millisecond); !r.out.Wake.Equal(want) {
-		t.Errorf("claims again at %v, want %v", r.out.Wake, want)
-	}
-	r.wait(250 * time.Millisecond)
-	r.tells(Reigning{Term: 10})
-}
-
 func TestUnclaimedShardWaitsForAllWhoCanHost(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -436,15 +380,4 @@ func TestDrainingShardIsNobodysHome(t *testing.T) {
 	r.says(b, move, protocol.Registered{})
 	r.from(c, protocol.GetShardHomes{Shards: []string{"1"}})
 	r.says(c)
-}
-
-// Who arrives hears the highest term from everybody, coordinator or not.
-func TestEveryNodeTellsTheHighestTerm(t *testing.T) {
-	r := newRig(t, Settings{})
-	r.from(b, protocol.Refused{Highest: 6}) // claims 7
-	r.from(c, protocol.Arriving{})
-	r.says(c, protocol.HighestTerm{Term: 7})
-	r.view("b Up", "a Up", "c Up")
-	r.from(c, protocol.Arriving{})
-	r.says(c, protocol.HighestTerm{Term: 7})
 }

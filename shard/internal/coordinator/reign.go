@@ -46,7 +46,7 @@ type party struct {
 func (c *Core) crown(now time.Time) {
 	self, _ := c.view.SelfMember()
 	c.heard = max(c.heard+1, uint64(self.UpNumber))
-	c.claimAt, c.beatAt = time.Time{}, now
+	c.claimAt, c.yields, c.beatAt = time.Time{}, member.ID{}, now
 	c.reign = &reign{
 		term: c.heard, since: now,
 		parties: map[member.ID]*party{},
@@ -61,13 +61,25 @@ func (c *Core) crown(now time.Time) {
 	c.meet(now)
 }
 
-// supersede ends a reign that some region does not obey. The first time this
-// node claims again at once; if two go on like that, after ever longer gaps, for
-// the membership will soon know only one of them.
-func (c *Core) supersede(now time.Time) {
+// supersede ends a reign that some region does not obey, for another coordinator
+// if that is known. The first time this node claims again at once; if two go on
+// like that, after ever longer gaps, for the membership will soon know only one of
+// them.
+//
+// A younger member reigns only when all older ones are on their way out, which
+// nothing takes back, so this node will soon hear the same of itself. Until then,
+// and that is not longer than the margin, it must not claim: nobody might ever
+// hear of what it gives by the new term, and it would come to be below a
+// successor's.
+func (c *Core) supersede(now time.Time, by member.ID) {
 	c.tell(Superseded{Term: c.reign.term, By: c.heard})
 	c.reign, c.claimAt = nil, now.Add(c.gap)
 	c.gap = min(max(2*c.gap, c.set.Retry/8), c.set.Retry)
+	self, _ := c.view.SelfMember()
+	if m, ok := c.view.Member(by); ok && self.CompareAge(m) < 0 {
+		c.yields = by
+		c.claimAt = now.Add(max(c.set.Margin(len(c.view.Members)), c.set.Retry))
+	}
 }
 
 func (r *reign) head() protocol.Header {
@@ -163,7 +175,7 @@ func (c *Core) reported(now time.Time, from member.ID, m protocol.Report) {
 	case p == nil:
 		return // of another data center, or not in our view yet
 	case m.Term > r.term, m.Term == r.term && m.Coordinator != c.self:
-		c.supersede(now)
+		c.supersede(now, m.Coordinator)
 		return
 	case m.Term < r.term:
 		c.say(from, protocol.Claim{Header: r.head()})

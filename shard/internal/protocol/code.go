@@ -131,7 +131,7 @@ func (m *ShardHomes) code(c *coder)       { c.header(&m.Header); list(c, &m.Home
 func (m *HostShards) code(c *coder)       { c.header(&m.Header); list(c, &m.Shards, (*coder).assignment) }
 func (m *BeginHandOff) code(c *coder)     { c.header(&m.Header); list(c, &m.Moves, (*coder).move) }
 func (m *StopShards) code(c *coder)       { c.header(&m.Header); list(c, &m.Shards, (*coder).tenure) }
-func (m *Refused) code(c *coder)          { c.uint(&m.Highest) }
+func (m *Refused) code(c *coder)          { c.uint(&m.Highest); c.node(&m.Coordinator) }
 func (m *GetShardHomes) code(c *coder)    { list(c, &m.Shards, (*coder).text) }
 func (m *ShardsStarted) code(c *coder)    { list(c, &m.Shards, (*coder).tenure) }
 func (m *BeginHandOffAck) code(c *coder)  { list(c, &m.Acks, (*coder).ack) }

@@ -155,7 +155,10 @@ type (
 	}
 
 	// Refused: I obey a higher term, or another coordinator of the same.
-	Refused struct{ Highest uint64 }
+	Refused struct {
+		Highest     uint64
+		Coordinator member.ID // whose term that is; zero if the region does not know
+	}
 
 	// GetShardHomes: messages wait for these. Repeated until ShardHomes comes.
 	GetShardHomes struct{ Shards []string }

@@ -28,7 +28,7 @@ func every() []Message {
 		HandOff{h, []member.ID{id("a", 1), id("b", 2)}, []Leaving{{t, Epoch{7, 13}}}},
 		StopShards{h, []Tenure{t}},
 		Report{7, id("a", 1), "1000 shards", true, true, []Hosted{{t, true}, {t, false}}, []Tenure{t}},
-		Refused{9},
+		Refused{9, id("a", 1)},
 		GetShardHomes{[]string{"320", "", "-1"}},
 		ShardsStarted{[]Tenure{t}},
 		BeginHandOffAck{[]Ack{{"320", Epoch{7, 13}, true}}},

@@ -141,20 +141,20 @@ func TestRegionObeysTheHighestTerm(t *testing.T) {
 	r := newRig(t)
 	r.claim(a, 3)
 	r.says(a, protocol.Report{Term: 3, Coordinator: a, Agree: "x"})
-	r.says(b, protocol.Refused{Highest: 3}) // its own coordinator
+	r.says(b, protocol.Refused{Highest: 3, Coordinator: a}) // its own coordinator
 
 	r.claim(c, 3) // the same term of another
-	r.says(c, protocol.Refused{Highest: 3})
+	r.says(c, protocol.Refused{Highest: 3, Coordinator: a})
 	r.claim(c, 2)
-	r.says(c, protocol.Refused{Highest: 3})
+	r.says(c, protocol.Refused{Highest: 3, Coordinator: a})
 	r.from(c, protocol.HostShards{Header: protocol.Header{Term: 2, Seq: 9}, Shards: []protocol.Assignment{{Tenure: at(2, 1)}}})
-	r.says(c, protocol.Refused{Highest: 3})
+	r.says(c, protocol.Refused{Highest: 3, Coordinator: a})
 	r.does()
 
 	r.claim(c, 4)
 	r.says(c, protocol.Report{Term: 4, Coordinator: c, Agree: "x"})
 	r.host(at(3, 1), nobody) // a's, of term 4 by its header, but a is not the one
-	r.says(a, protocol.Refused{Highest: 4})
+	r.says(a, protocol.Refused{Highest: 4, Coordinator: c})
 	r.does()
 }
 

@@ -121,11 +121,19 @@ func (c *Core) obeys(now time.Time, from member.ID, order protocol.Order) bool {
 	case h.Term > l.term && h.Term >= l.floor:
 		return false // its claim is still on the way
 	default:
-		c.say(from, protocol.Refused{Highest: max(l.term, l.floor)})
+		c.say(from, c.refusal())
 		return false
 	}
 	l.seq = h.Seq
 	return true
+}
+
+func (c *Core) refusal() protocol.Refused {
+	l := &c.link
+	if l.term < l.floor {
+		return protocol.Refused{Highest: l.floor}
+	}
+	return protocol.Refused{Highest: l.term, Coordinator: l.obeyed}
 }
 
 // accept begins a new term: what the old coordinator had only begun is void.
@@ -134,7 +142,7 @@ func (c *Core) accept(now time.Time, from member.ID, term uint64) {
 	l.term, l.obeyed, l.seq, l.accepted, l.disagrees = term, from, 0, false, false
 	c.hurry(now)
 	if from != c.self {
-		c.say(c.self, protocol.Refused{Highest: term}) // this node's own coordinator, if it thinks it is one
+		c.say(c.self, c.refusal()) // this node's own coordinator, if it thinks it is one
 	}
 	for _, s := range c.shards { // any order: nothing is put out
 		s.next = nil
