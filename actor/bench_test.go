@@ -63,13 +63,14 @@ func spawnBench[M any](b *testing.B, sys *actor.System, name string, start actor
 	return ref
 }
 
-// tellAll tells n messages and retries when the mailbox is full, as a channel's sender would wait.
-func tellAll(ref actor.Ref[benchMsg], n int) {
+// tellAll tells n messages and waits when the mailbox is full, as a channel's sender does.
+func tellAll(b *testing.B, ref actor.Ref[benchMsg], n int) {
 	ctx := context.Background()
 	var m benchMsg = hit{}
 	for range n {
-		for ref.Tell(ctx, m) != nil {
-			runtime.Gosched()
+		if err := ref.TellWait(ctx, m); err != nil {
+			b.Error(err)
+			return
 		}
 	}
 }
@@ -84,12 +85,12 @@ func BenchmarkTell(b *testing.B) {
 			b.ResetTimer()
 			var wg sync.WaitGroup
 			for i := range senders {
-				wg.Go(func() { tellAll(ref, split(b.N, senders, i)) })
+				wg.Go(func() { tellAll(b, ref, split(b.N, senders, i)) })
 			}
 			wg.Wait()
 			done := make(chan struct{})
-			for ref.Tell(b.Context(), flush{done}) != nil {
-				runtime.Gosched()
+			if err := ref.TellWait(b.Context(), flush{done}); err != nil {
+				b.Fatal(err)
 			}
 			<-done
 		})
@@ -146,6 +147,52 @@ func BenchmarkAsk(b *testing.B) {
 			requests <- i
 			<-replies
 		}
+		close(requests)
+	})
+}
+
+// BenchmarkAsk64 has 64 ask one actor at the same time.
+func BenchmarkAsk64(b *testing.B) {
+	const askers = 64
+	b.Run("actor", func(b *testing.B) {
+		ref := spawnBench(b, benchSystem(b), "counter", counter)
+		b.ReportAllocs()
+		b.ResetTimer()
+		var wg sync.WaitGroup
+		for i := range askers {
+			wg.Go(func() {
+				for range split(b.N, askers, i) {
+					if _, err := actor.Ask(context.Background(), ref, get{}); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+	b.Run("channel", func(b *testing.B) {
+		type request struct{ reply chan int }
+		requests := make(chan request, 1024)
+		go func() {
+			n := 0
+			for q := range requests {
+				q.reply <- n
+			}
+		}()
+		b.ReportAllocs()
+		b.ResetTimer()
+		var wg sync.WaitGroup
+		for i := range askers {
+			wg.Go(func() {
+				reply := make(chan int, 1)
+				for range split(b.N, askers, i) {
+					requests <- request{reply}
+					<-reply
+				}
+			})
+		}
+		wg.Wait()
 		close(requests)
 	})
 }

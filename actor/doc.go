@@ -9,9 +9,10 @@
 // # Blocking
 //
 // Tell never waits: a mailbox is bounded, and a full or closed one refuses with an error that means "certainly not
-// accepted"; who would rather wait for room, in turn and until its context ends, uses TellWait. A behavior should not block, but if it does it holds one worker and nobody else: while work is queued
-// there is always one more worker on its way to it. An actor's own timers, notices and results are never refused,
-// because each of them was asked for by the actor and each timer has at most one tick in the queue.
+// accepted"; who would rather wait for room, in turn and until its context ends, uses TellWait. A behavior should not
+// block, but if it does it holds one worker and nobody else: while work is queued there is always one more worker on its
+// way to it. After 64 messages other actors have their turn. An actor's own timers, notices and results are never
+// refused, because each of them was asked for by the actor and each timer has at most one tick in the queue.
 //
 // # Concurrency
 //

@@ -3,7 +3,7 @@ package actor
 // runQueue holds the cells that are to run: first come, first served, except that children that have never run have a queue of
 // their own, which is served every second time, the youngest first. So a tree of actors that grows while it works is walked in depth, and
 // few of its actors are alive at a time; in breadth they would all be. (A tree of a million takes a third
-// of the time, for the collector's sake.) No child waits for ever: now and then it is the oldest.
+// of the time, for the collector's sake.) No child waits for ever: every 64th turn is the oldest one's.
 type runQueue struct {
 	head, tail *core
 	children   []*core // oldest first
