@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/sbr"
 	"github.com/troupe-go/troupe/transport"
 	"github.com/troupe-go/troupe/wire"
 )
@@ -208,11 +209,12 @@ func TestTenNodesLoseTwoHealAndReform(t *testing.T) {
 func TestStartReportsAllProblemsTogether(t *testing.T) {
 	_, err := troupe.Start(t.Context(), troupe.Config{
 		Name: "my cluster", Listen: "0.0.0.0:0", Seeds: []string{"nohost"}, Roles: []string{"dc-west"}, Lanes: 1000,
+		Downing: sbr.Settings{Strategy: sbr.LeaseMajority{}}, Times: troupe.Times{Gossip: -1},
 	})
 	if err == nil {
 		t.Fatal("started")
 	}
-	for _, want := range []string{"Name", "Advertise", "Seeds", "Roles", "Lanes"} {
+	for _, want := range []string{"Name", "Advertise", "Seeds", "Roles", "Lanes", "Downing", "Times"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s: %v", want, err)
 		}

@@ -14,7 +14,6 @@ func TestProbe(t *testing.T) {
 	check := func(t *testing.T) {
 		p := actortest.NewProbe[any](t)
 		go func() {
-			time.Sleep(time.Millisecond)
 			for _, m := range []any{1, "two", 3.0} {
 				if err := p.Ref().Tell(context.Background(), m); err != nil {
 					t.Error(err)
