@@ -62,6 +62,9 @@ func normalHost(host string) (string, error) {
 	if host == "" {
 		return "", fmt.Errorf("the host is empty")
 	}
+	if strings.HasPrefix(host, ".") || strings.HasSuffix(host, ".") || strings.Contains(host, "..") {
+		return "", fmt.Errorf("host %q has an empty part between its dots", host)
+	}
 	for _, r := range host {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '.', r == '_':

@@ -32,6 +32,10 @@ func TestMEM14HostNameForms(t *testing.T) {
 		{in: "node1:65536", err: "port"},
 		{in: "node1:-1", err: "port"},
 		{in: ":2552", err: "empty"},
+		{in: ".:2552", err: "empty"},
+		{in: "[..]:2552", err: "empty part"},
+		{in: ".a:2552", err: "empty part"},
+		{in: "a..b:2552", err: "empty part"},
 		{in: "node 1:2552", err: `contains ' '`},
 		{in: "node1/x:2552", err: `contains '/'`},
 	} {
@@ -50,7 +54,7 @@ func TestMEM14HostNameForms(t *testing.T) {
 // FuzzParseAddress: what is accepted is canonical, so that one place has one
 // address.
 func FuzzParseAddress(f *testing.F) {
-	for _, s := range []string{"node1:1", "[::1]:2552", "NODE.:7", "[::ffff:1.2.3.4]:5", "[fe80::1%a]:0", "a:b:c"} {
+	for _, s := range []string{"node1:1", "[::1]:2552", "NODE.:7", "[::ffff:1.2.3.4]:5", "[fe80::1%a]:0", "a:b:c", "[..]:0", "a..:1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
