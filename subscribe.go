@@ -49,6 +49,18 @@ func (n *Node) Events(f func(Event)) (unsubscribe func()) {
 	return n.watch(&watcher{event: f})
 }
 
+// Follow is Events for who also needs what was before: past are the events that
+// lead from an empty membership to the present one, and f is called with each
+// one after them, leaving none out.
+func (n *Node) Follow(f func(Event)) (past []Event, unsubscribe func()) {
+	w := &watcher{event: f}
+	n.onOwner(func() {
+		past = n.core.Machine().Replay()
+		n.watchers.add(w)
+	})
+	return past, func() { n.onOwner(func() { n.watchers.remove(w) }) }
+}
+
 func (n *Node) watch(w *watcher) (unsubscribe func()) {
 	n.onOwner(func() {
 		n.watchers.add(w)

@@ -279,5 +279,9 @@ func (m *Machine) Ignored(why Reason) uint64 { return m.ignored[why] }
 // View is the membership as this node sees it now, never nil.
 func (m *Machine) View() *member.View { return m.view }
 
+// Replay gives the events that lead from an empty membership to the present
+// one, for who begins to follow it only now.
+func (m *Machine) Replay() []Event { return m.told.Diff(Summarize(m.told.without())) }
+
 // State is the gossip state now; nobody changes it.
 func (m *Machine) State() *State { return m.state }

@@ -14,6 +14,12 @@ type Perspective struct {
 	DataCenter string
 }
 
+// without is the same node's perspective of nothing.
+func (p Perspective) without() Perspective {
+	p.State = &State{}
+	return p
+}
+
 // local tells whether a member is of the own data center; unknown nodes are not.
 func (p Perspective) local(id member.ID) bool {
 	i, ok := p.find(id)
