@@ -32,7 +32,10 @@ var rules = []rule{
 	{at: "wire/wiretest", may: "wire"},
 	{at: "transport", may: "internal/member actor wire"},
 	{at: "transport/transporttest", may: "internal/member actor transport"},
-	{at: "", may: "internal/member internal/phi internal/gossip internal/membership sbr actor wire transport"},
+	{at: "store/internal/lease", pure: true},
+	{at: "store", may: "actor store/internal/lease"},
+	{at: "store/storetest", may: "store"},
+	{at: "", may: "internal/member internal/phi internal/gossip internal/membership sbr actor wire transport store"},
 
 	{at: "shard/internal/protocol", pure: true, may: "internal/member placement"},
 	{at: "shard/internal/coordinator", pure: true, may: "internal/member placement shard/internal/protocol"},

@@ -1,0 +1,27 @@
+// Package store is what a cluster coordinates through when it has a database:
+// leases, the runner table and the founding of a cluster. It holds the
+// interfaces that a driver fills, an in-memory driver, and [Lease], the handle
+// that keeps a lease alive. The drivers for SQLite and PostgreSQL are modules of
+// their own beside it; storetest is the suite that all of them pass.
+//
+// # Time
+//
+// Whether a lease or a row has run out is decided by one clock, the database's.
+// Nothing else is ever compared with it: what a driver answers are durations
+// that were left at some moment between question and answer, and [Lease] counts
+// them on its own monotonic clock from when the question was sent. The wall
+// clocks of two machines never meet.
+//
+// # Outcomes
+//
+// A driver's method ends in one of three ways. Nil: it was done. One of the
+// refusals ([ErrHeld], [ErrLeaseLost], [ErrRunnerGone], [ErrOtherCluster],
+// [ErrBadArgument]): it was certainly not done. Anything else is an
+// [ErrUnknown]: perhaps it was done, perhaps it will be in a moment. Each method
+// may be repeated with the same arguments: it is then done once.
+//
+// # Blocking and concurrency
+//
+// All methods may be called from any goroutine. A driver's method returns soon
+// after its context has ended, done or not.
+package store
