@@ -14,9 +14,11 @@ type Observation struct {
 // each change makes a new one.
 type View struct {
 	Self         ID
+	Cluster      ClusterID // which cluster of the name; zero before this node has joined
 	DataCenter   string
 	Members      []Member      // all of the cluster, in the order of ID.Compare
 	Unreachable  []ID          // members that this node's data center treats as unreachable, in order
+	Crashed      []ID          // Down members of whom a majority has confirmed that their process is gone, in order
 	Observations []Observation // negative records of the reachability table, sorted
 	SeenBy       []ID          // who has seen this very version, in order
 	Leader       ID            // zero when there is none
