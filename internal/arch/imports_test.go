@@ -32,8 +32,8 @@ var rules = []rule{
 	{at: "wire/wiretest", may: "wire"},
 	{at: "transport", may: "internal/member actor wire"},
 	{at: "transport/transporttest", may: "internal/member actor transport"},
-	{at: "store/internal/lease", pure: true},
-	{at: "store", may: "actor store/internal/lease"},
+	{at: "internal/lease", pure: true},
+	{at: "store", may: "internal/lease actor"},
 	{at: "store/storetest", may: "store"},
 	{at: "", may: "internal/member internal/phi internal/gossip internal/membership sbr actor wire transport store"},
 

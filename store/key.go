@@ -1,0 +1,71 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// MaxTTL is the longest time for which a lease or a row may be asked.
+const MaxTTL = 30 * 24 * time.Hour
+
+// maxName is how long a name may be, in bytes.
+const maxName = 64 << 10
+
+// Key is the name under which a database stores what is called name, of less
+// than or exactly limit bytes: short names as they are, others cut and followed
+// by a hash of the whole, so that different names have different keys. The
+// limit must be at least 65. A name of valid UTF-8 gives a key of valid UTF-8.
+func Key(name string, limit int) string {
+	if len(name) < limit { // so that a key of exactly limit bytes is always one with a hash
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	hash := "~" + hex.EncodeToString(sum[:])
+	end := limit - len(hash)
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end] + strings.Repeat("~", limit-len(hash)-end) + hash
+}
+
+// CheckLease tells what is wrong with the arguments of a method of [Leases]:
+// nil, or an [ErrBadArgument]. Drivers call it, so that all refuse the same.
+func CheckLease(name, owner string, ttl time.Duration) error {
+	return errors.Join(checkName("lease", name), checkName("owner", owner), checkTTL(ttl))
+}
+
+// CheckFounding is to [Founding] what [CheckLease] is to [Leases].
+func CheckFounding(cluster, proposal string, ttl time.Duration) error {
+	return errors.Join(checkName("cluster", cluster), checkName("proposal", proposal), checkTTL(ttl))
+}
+
+// CheckRunner is to [Runners] what [CheckLease] is to [Leases].
+func CheckRunner(r Runner, ttl time.Duration) error {
+	return errors.Join(checkName("cluster", r.Cluster), checkName("cluster id", r.ClusterID), checkName("address", r.Address), checkTTL(ttl))
+}
+
+// checkName refuses what some database could not store, or would confuse.
+func checkName(what, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: the %s has no name", ErrBadArgument, what)
+	case len(name) > maxName:
+		return fmt.Errorf("%w: the name of the %s has %d bytes, at most %d are allowed: %.40q…", ErrBadArgument, what, len(name), maxName, name)
+	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+		return fmt.Errorf("%w: the name of the %s is not UTF-8 without zero bytes: %.40q", ErrBadArgument, what, name)
+	default:
+		return nil
+	}
+}
+
+func checkTTL(ttl time.Duration) error {
+	if ttl < time.Millisecond || ttl > MaxTTL {
+		return fmt.Errorf("%w: a time to live of %v: choose one from 1ms to %v", ErrBadArgument, ttl, MaxTTL)
+	}
+	return nil
+}
