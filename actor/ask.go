@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,8 +43,9 @@ type promise[R any] struct {
 	state    atomic.Uint64
 	value    R
 	err      error
-	answered bool // by an actor; else the ask was dropped, or given up
-	timed    bool // deadline is not zero; the asker's
+	answered bool      // by an actor; else the ask was dropped, or given up
+	timed    bool      // deadline is not zero; the asker's
+	linger   lingering // the asker's
 
 	mu       sync.Mutex
 	deadline time.Time // zero for none
@@ -111,7 +113,11 @@ func (p *promise[R]) open(ctx context.Context) uint64 {
 // wait gives the end of the ask, which is that of ctx at the latest, and lets the promise be used again: late answers are told
 // from those to a later ask by their number.
 func (p *promise[R]) wait(ctx context.Context, ask uint64) (v R, answered bool, err error) {
-	if done := ctx.Done(); done == nil {
+	if p.linger.pays() {
+		runtime.Gosched()
+		p.linger.paid(len(p.done) > 0)
+	}
+	if done := ctx.Done(); done == nil || len(p.done) > 0 {
 		<-p.done // much cheaper than a select
 	} else {
 		select {

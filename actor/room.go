@@ -1,6 +1,9 @@
 package actor
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // A PatientDoor is a [Door] whose recipients can be waited for while they have no room. What embeds or wraps a door should
 // offer it if the door does.
@@ -24,10 +27,15 @@ func (r Ref[M]) TellWait(ctx context.Context, m M) error {
 		return d.acceptWait(ctx, m)
 	case nil:
 		return ErrStopped
-	case PatientDoor[M]:
-		return d.DeliverWait(ctx, r.key, m)
 	default:
-		return d.Deliver(ctx, r.key, m)
+		err := d.Deliver(ctx, r.key, m)
+		if err == nil || !errors.Is(err, ErrFull) {
+			return err
+		}
+		if patient, ok := d.(PatientDoor[M]); ok { // asked for only now, for it costs as much as a message
+			err = patient.DeliverWait(ctx, r.key, m)
+		}
+		return err
 	}
 }
 

@@ -25,20 +25,8 @@ type scheduler struct {
 
 // worker is a goroutine that runs cells, one after another.
 type worker struct {
-	wake chan struct{}
-	pays bool   // lingering found a cell the last time
-	idle uint32 // how often it found none
-}
-
-// probe is how often a worker lingers to see whether it pays again.
-const probe = 16
-
-// lingers tells whether a worker that has run out of cells should let other goroutines go first, once, before it parks. That
-// pays when they are about to send: nobody has to wake it then, and it finds the messages of all of them. (Without, 64
-// askers of one actor wake and park a worker for each ask, because the first answer is there before the second question.)
-func (w *worker) lingers() bool {
-	w.idle++
-	return w.pays || w.idle%probe == 0
+	wake   chan struct{}
+	linger lingering
 }
 
 func newScheduler() *scheduler {
@@ -79,7 +67,7 @@ func (s *scheduler) next(w *worker, again *core, woken bool) *core {
 			c = s.queue.pop()
 		}
 		if lingered {
-			w.pays = c != nil
+			w.linger.paid(c != nil)
 		}
 		if c != nil {
 			other, fresh := s.callLocked()
@@ -87,7 +75,7 @@ func (s *scheduler) next(w *worker, again *core, woken bool) *core {
 			s.start(other, fresh)
 			return c
 		}
-		if !lingered && !s.coming && !s.closed && w.lingers() {
+		if !lingered && !s.coming && !s.closed && w.linger.pays() {
 			lingered, s.coming = true, true
 			s.mu.Unlock()
 			runtime.Gosched()
