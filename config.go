@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +59,9 @@ type Config struct {
 	// Transport carries the links. Default [transport.TCP].
 	Transport transport.Transport
 	// Lanes is how many connections for ordinary messages each pair of nodes
-	// has; messages of one shard or actor share one. Default 2.
+	// has; messages of one shard or actor share one. Default: half of the
+	// processors, 1 to 4. More would not be read sooner, and what is sent at the
+	// same time would be written in more and smaller pieces. Nodes may differ in it.
 	Lanes int
 	// Log takes what the node has to say. Default [slog.Default].
 	Log *slog.Logger
@@ -78,10 +81,11 @@ const (
 	defaultName       = "troupe"
 	defaultListen     = "127.0.0.1:0"
 	defaultDataCenter = "default"
-	defaultLanes      = 2
 	defaultPause      = 3 * time.Second // of Times.AcceptablePause
 	maxLanes          = 64
 )
+
+func defaultLanes() int { return min(max(1, runtime.GOMAXPROCS(0)/2), 4) }
 
 // settings is a Config with the defaults filled in and the texts parsed.
 type settings struct {
@@ -98,7 +102,7 @@ func (c Config) resolve() (settings, error) {
 	c.Scheme = cmp.Or(c.Scheme, defaultName)
 	c.Listen = cmp.Or(c.Listen, defaultListen)
 	c.DataCenter = cmp.Or(c.DataCenter, defaultDataCenter)
-	c.Lanes = cmp.Or(c.Lanes, defaultLanes)
+	c.Lanes = cmp.Or(c.Lanes, defaultLanes())
 	c.Log = cmp.Or(c.Log, slog.Default())
 	c.Roles = slices.Compact(slices.Sorted(slices.Values(c.Roles)))
 	c.Downing.Strategy = cmp.Or[sbr.Strategy](c.Downing.Strategy, sbr.KeepMajority{})
