@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
 )
 
-const (
-	maxHandshakes = 1024             // answered at the same time; more are turned away
-	refusalPause  = 10 * time.Second // between two log lines of one reason
-)
+const refusalPause = 10 * time.Second // between two log lines of one reason
 
 // accept takes connections until the listener is closed.
 func (e *endpoint) accept() {
@@ -48,13 +46,15 @@ func (e *endpoint) begin(conn net.Conn) Refusal {
 	if e.deaf {
 		return RefusedClosing
 	}
-	select {
-	case e.handshakes <- struct{}{}:
-		e.in.Go(func() { e.welcome(conn) })
-		return 0
-	default:
+	instead, ok := e.lobby.enter(conn, time.Now())
+	if !ok {
 		return RefusedBusy
 	}
+	if instead != nil {
+		hangUp(instead)
+	}
+	e.in.Go(func() { e.welcome(conn) })
+	return 0
 }
 
 // welcome answers a handshake and, if it accepts, reads frames to the end.
@@ -62,10 +62,12 @@ func (e *endpoint) welcome(conn net.Conn) {
 	defer context.AfterFunc(e.hard, func() { hangUp(conn) })()
 	defer hangUp(conn)
 	c, err := e.shake(conn)
-	<-e.handshakes
 	if err != nil {
-		e.log.Debug("handshake not finished", "remote", conn.RemoteAddr().String(), "err", err)
+		e.noteUnfinished(conn, err)
 	}
+	e.mu.Lock()
+	e.lobby.leave(conn)
+	e.mu.Unlock()
 	if c == nil {
 		return
 	}
@@ -73,31 +75,37 @@ func (e *endpoint) welcome(conn net.Conn) {
 	e.remove(c)
 	if why != 0 {
 		e.noteRefusal(conn, why, err.Error())
-		e.bye(conn, why, err.Error())
+		e.bye(c.conn, why, err.Error())
 	}
 }
 
-// shake reads a hello, decides, and answers; the connection is nil unless it is
-// accepted. It is registered before the answer goes out, because frames follow
-// at once.
+// shake makes a stream fit, reads a hello, decides, and answers; the connection is
+// nil unless it is accepted. It is registered before the answer goes out, because
+// frames follow at once.
 func (e *endpoint) shake(conn net.Conn) (*inbound, error) {
 	if err := conn.SetDeadline(time.Now().Add(e.cfg.HandshakeTimeout)); err != nil {
 		return nil, err
 	}
-	h, err := readHello(conn)
+	ch, err := e.guard.accept(conn)
 	if err != nil {
-		if !errors.Is(err, io.EOF) { // connected and gone: a probe, or a peer that another place answered
-			e.noteRefusal(conn, RefusedMalformed, err.Error())
-		}
-		return nil, err
+		return nil, &unfinished{tlsRefusal(err), err}
 	}
-	c, why, text := e.admit(h, conn)
+	h, err := readHello(ch)
+	if err != nil {
+		return nil, &unfinished{RefusedMalformed, err}
+	}
+	c, why, text := e.admit(h, ch)
 	if why != 0 {
 		e.noteRefusal(conn, why, text)
 	}
 	a := e.answer(why, text)
 	a.version = min(h.highest, highestVersion)
-	_, err = conn.Write(a.encode())
+	if why == RefusedSecret {
+		a.cluster, a.from.UID = "", 0 // nothing that a stranger does not know
+	} else {
+		a.proof = e.cfg.Secret.prove(roleAccepts, ch.binding, h.said(), a.said())
+	}
+	_, err = ch.Write(a.encode())
 	if err == nil {
 		err = conn.SetDeadline(time.Time{})
 	}
@@ -108,12 +116,43 @@ func (e *endpoint) shake(conn net.Conn) (*inbound, error) {
 	return c, err
 }
 
+// unfinished is a handshake in which the caller never said properly who it is.
+type unfinished struct {
+	why Refusal
+	err error
+}
+
+func (u *unfinished) Error() string { return u.err.Error() }
+func (u *unfinished) Unwrap() error { return u.err }
+
+// noteUnfinished takes note of a handshake that was not answered.
+func (e *endpoint) noteUnfinished(conn net.Conn, err error) {
+	e.log.Debug("handshake not finished", "remote", conn.RemoteAddr().String(), "err", err)
+	var u *unfinished
+	switch {
+	case !errors.As(err, &u): // the answer was not taken
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		e.noteRefusal(conn, RefusedSlow, err.Error())
+	case errors.Is(err, net.ErrClosed):
+		e.noteRefusal(conn, RefusedSlow, "had to make room for others")
+	case errors.Is(err, io.EOF): // connected and gone: a probe, or a peer that another place answered
+	default:
+		e.noteRefusal(conn, u.why, err.Error())
+	}
+}
+
 func (e *endpoint) answer(why Refusal, text string) answer {
 	return answer{version: highestVersion, refusal: why, cluster: e.cfg.Cluster, from: e.self, maxFrame: uint32(e.cfg.MaxFrame), text: text}
 }
 
 // admit decides on a hello and makes its connection the current one of its line.
-func (e *endpoint) admit(h hello, conn net.Conn) (*inbound, Refusal, string) {
+func (e *endpoint) admit(h hello, ch *channel) (*inbound, Refusal, string) {
+	if text := e.guard.convinces(ch, &h); text != "" {
+		return nil, RefusedSecret, text
+	}
+	if err := e.guard.admits(ch, h.from.Host); err != nil {
+		return nil, RefusedName, err.Error()
+	}
 	if why, text := judge(h, e.cfg.Cluster, e.self); why != 0 {
 		return nil, why, text
 	}
@@ -129,7 +168,7 @@ func (e *endpoint) admit(h hello, conn net.Conn) (*inbound, Refusal, string) {
 	if e.lines[key] == nil {
 		e.lines[key] = newLine()
 	}
-	c := &inbound{e: e, conn: conn, key: key, line: e.lines[key], anyone: h.to.UID == 0, round: h.round, stop: make(chan struct{})}
+	c := &inbound{e: e, conn: ch, key: key, line: e.lines[key], anyone: h.to.UID == 0, round: h.round, stop: make(chan struct{})}
 	if !c.line.enter(c) {
 		return nil, RefusedStale, fmt.Sprintf("round %d of this lane is over", h.round)
 	}

@@ -28,10 +28,14 @@ type Config struct {
 	Advertise member.Address // what peers dial; the bound address
 	UID       int64          // this incarnation; drawn at random
 
-	MaxFrame int  // greatest payload in bytes, sent or accepted; 16 MiB
-	Lanes    int  // ordinary lanes to each peer; 4
-	Queue    int  // bytes that may wait in one lane to one peer; 32 MiB
-	Insecure bool // allow links in plain text beyond the loopback interface
+	MaxFrame int // greatest payload in bytes, sent or accepted; 16 MiB
+	Lanes    int // ordinary lanes to each peer; 4
+	Queue    int // bytes that may wait in one lane to one peer; 32 MiB
+
+	// How links are secured; plain links are for the loopback interface.
+	TLS      *TLS   // by certificates; none
+	Secret   Secret // by a secret that all nodes share, which gives encryption too; none
+	Insecure bool   // not at all: allow plain links beyond the loopback interface
 
 	DialTimeout      time.Duration // to reach a peer's address; 2 s
 	HandshakeTimeout time.Duration // from connected to accepted, on both sides; 3 s
@@ -58,6 +62,11 @@ func (c Config) withDefaults() Config {
 	c.MaxBackoff = cmp.Or(c.MaxBackoff, 2*time.Second)
 	c.GiveUp = cmp.Or(c.GiveUp, 10*time.Second)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, time.Minute)
+	if c.TLS != nil {
+		t := *c.TLS // the caller's copy stays as it is
+		t.Every = cmp.Or(t.Every, 10*time.Second)
+		c.TLS = &t
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -80,6 +89,12 @@ func (c *Config) validate() error {
 	bad(c.Lanes < 1 || c.Lanes > maxLanes, "Config.Lanes %d: want 1 to %d", c.Lanes, maxLanes)
 	bad(c.Queue < c.MaxFrame+lengthBytes, "Config.Queue %d: want at least Config.MaxFrame and %d bytes, %d", c.Queue, lengthBytes, c.MaxFrame+lengthBytes)
 	bad(c.MinBackoff > c.MaxBackoff, "Config.MinBackoff %v is greater than MaxBackoff %v", c.MinBackoff, c.MaxBackoff)
+	if c.Secret != "" {
+		problem := c.Secret.problem()
+		bad(problem != "", "Config.Secret has %s", problem)
+	}
+	bad(c.Insecure && c.secured(), "Config.Insecure allows plain links, which Config.TLS or Config.Secret rules out: set one or the other")
+	bad(c.TLS != nil && c.TLS.Every < 0, "Config.TLS.Every is negative")
 	for _, d := range []struct {
 		name string
 		d    time.Duration
@@ -100,6 +115,9 @@ func (c *Config) validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// secured tells whether links are encrypted and authenticated.
+func (c *Config) secured() bool { return c.TLS != nil || c.Secret != "" }
 
 // normalise brings an address that was not parsed into its one spelling.
 func normalise(setting string, a *member.Address) error {

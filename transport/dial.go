@@ -24,9 +24,9 @@ func (e *endpoint) dial(ctx context.Context, to member.ID, lane Lane, round uint
 		lane: lane, round: round, maxFrame: uint32(e.cfg.MaxFrame),
 	}
 	var a answer
-	conn, err := e.firstOf(ctx, to.Address, func(conn net.Conn) (err error) {
-		a, err = e.greet(ctx, conn, h)
-		return err
+	conn, err := e.firstOf(ctx, to.Address, func(conn net.Conn) (ch *channel, err error) {
+		ch, a, err = e.greet(ctx, conn, h)
+		return ch, err
 	})
 	if err != nil {
 		e.count.dialErrors.Add(1)
@@ -39,7 +39,7 @@ func (e *endpoint) dial(ctx context.Context, to member.ID, lane Lane, round uint
 // before, and gives the first connection whose greeting succeeds: a name may have
 // places that lead nowhere (MEM-13), or to somebody else. Connections are greeted
 // one at a time, so that a node with two places is not greeted twice.
-func (e *endpoint) firstOf(ctx context.Context, to member.Address, greet func(net.Conn) error) (net.Conn, error) {
+func (e *endpoint) firstOf(ctx context.Context, to member.Address, greet func(net.Conn) (*channel, error)) (*channel, error) {
 	places, err := e.places(ctx, to)
 	if err != nil {
 		return nil, err
@@ -78,8 +78,9 @@ func (e *endpoint) firstOf(ctx context.Context, to member.Address, greet func(ne
 		case r := <-results:
 			running--
 			if r.err == nil {
-				if r.err = greet(r.conn); r.err == nil {
-					return r.conn, nil
+				var ch *channel
+				if ch, r.err = greet(r.conn); r.err == nil {
+					return ch, nil
 				}
 				hangUp(r.conn)
 			}
@@ -114,25 +115,47 @@ func (e *endpoint) connect(ctx context.Context, place member.Address) (net.Conn,
 	return e.net.dial(ctx, place)
 }
 
-// greet shakes hands on a connection.
-func (e *endpoint) greet(ctx context.Context, conn net.Conn, h hello) (answer, error) {
+// bare greets nobody: it is enough that somebody listens.
+func bare(conn net.Conn) (*channel, error) { return &channel{Conn: conn, bare: conn}, nil }
+
+// greet makes a stream fit and shakes hands on it.
+func (e *endpoint) greet(ctx context.Context, conn net.Conn, h hello) (*channel, answer, error) {
 	defer context.AfterFunc(ctx, func() { hangUp(conn) })()
 	if err := conn.SetDeadline(time.Now().Add(e.cfg.HandshakeTimeout)); err != nil {
-		return answer{}, err
+		return nil, answer{}, err
 	}
-	if _, err := conn.Write(h.encode()); err != nil {
-		return answer{}, fmt.Errorf("handshake: %w", err)
-	}
-	a, err := readAnswer(conn)
+	ch, err := e.guard.dial(conn, h.to.Host)
 	if err != nil {
-		return answer{}, fmt.Errorf("handshake: %w", err)
+		return nil, answer{}, err
 	}
-	if a.refusal != 0 {
+	h.proof = e.cfg.Secret.prove(roleDials, ch.binding, h.said())
+	if _, err := ch.Write(h.encode()); err != nil {
+		return nil, answer{}, fmt.Errorf("handshake: %w", err)
+	}
+	a, err := readAnswer(ch)
+	if err != nil {
+		return nil, answer{}, fmt.Errorf("handshake: %w", err)
+	}
+	if err := e.judge(a, h, ch); err != nil {
+		return nil, answer{}, err
+	}
+	return ch, a, conn.SetDeadline(time.Time{})
+}
+
+// judge decides on an answer. Only who has proved the secret is believed when it
+// refuses for good: else anybody in the middle could tell a node that it was
+// removed.
+func (e *endpoint) judge(a answer, h hello, ch *channel) error {
+	proven := e.cfg.Secret == "" || e.cfg.Secret.proven(a.proof, roleAccepts, ch.binding, h.said(), a.said())
+	switch {
+	case !proven && a.refusal != RefusedSecret:
+		return fmt.Errorf("handshake: %v has not proved that it knows Config.Secret", h.to.Address)
+	case a.refusal != 0:
 		e.count.refusedBy[a.refusal.known()].Add(1)
-		return answer{}, &RefusedError{Dialed: h.to, Peer: a.from, Reason: a.refusal, Text: a.text}
+		return &RefusedError{Dialed: h.to, Peer: a.from, Reason: a.refusal, Text: a.text}
 	}
 	if err := check(a, e.cfg.Cluster, h.to); err != nil {
-		return answer{}, fmt.Errorf("handshake: %w", err)
+		return fmt.Errorf("handshake: %w", err)
 	}
-	return a, conn.SetDeadline(time.Time{})
+	return nil
 }

@@ -36,6 +36,7 @@ type endpoint struct {
 	cfg      Config
 	self     member.ID
 	net      network
+	guard    *guard
 	handler  Handler
 	log      *slog.Logger
 	count    counters
@@ -50,16 +51,17 @@ type endpoint struct {
 	draining    map[member.ID]*link // ended by Disconnect, not yet gone
 	quarantined idSet
 	lines       map[lineKey]*line
+	lobby       lobby
 
-	hard       context.Context // over: stop without ceremony
-	stop       context.CancelCauseFunc
-	out, in    sync.WaitGroup // links; accepted connections
-	accepting  chan struct{}  // closed when the accept loop has ended
-	handshakes chan struct{}  // one token for each handshake being answered
-	listener   net.Listener
-	refusals   refusalLog
-	closed     chan struct{} // Close has ended, with closeErr
-	closeErr   error
+	hard      context.Context // over: stop without ceremony
+	stop      context.CancelCauseFunc
+	out, in   sync.WaitGroup // links; accepted connections
+	renewing  sync.WaitGroup // of certificates
+	accepting chan struct{}  // closed when the accept loop has ended
+	listener  net.Listener
+	refusals  refusalLog
+	closed    chan struct{} // Close has ended, with closeErr
+	closeErr  error
 }
 
 // listen opens an endpoint on a network.
@@ -77,14 +79,21 @@ func listen(ctx context.Context, cfg Config, n network, h Handler) (*endpoint, e
 		return nil, errors.Join(err, l.Close())
 	}
 	self := member.ID{Address: address, UID: cfg.UID}
+	log := cfg.Log.With("transport", self.String())
+	g, err := newGuard(&cfg, address.Host, log)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	e := &endpoint{
-		cfg: cfg, self: self, net: n, handler: h, log: cfg.Log.With("transport", self.String()),
+		cfg: cfg, self: self, net: n, guard: g, handler: h, log: log,
 		draining: make(map[member.ID]*link), lines: make(map[lineKey]*line),
-		handshakes: make(chan struct{}, maxHandshakes), listener: l,
-		accepting: make(chan struct{}), closed: make(chan struct{}),
+		listener: l, accepting: make(chan struct{}), closed: make(chan struct{}),
 	}
 	e.links.Store(&map[member.ID]*link{})
 	e.hard, e.stop = context.WithCancelCause(context.Background())
+	if g.certs != nil {
+		e.renewing.Go(func() { g.certs.keep(e.hard) })
+	}
 	go e.accept()
 	return e, nil
 }
@@ -264,6 +273,10 @@ func (e *endpoint) gone(l *link) {
 
 func (e *endpoint) Stats() Stats {
 	s := e.count.snapshot()
+	s.Security = e.guard.String()
+	if e.guard.certs != nil {
+		s.Certificate = e.guard.certs.stats(time.Now())
+	}
 	for _, l := range *e.links.Load() {
 		s.Links = append(s.Links, l.stats())
 	}
@@ -318,11 +331,11 @@ func (e *endpoint) shut(ctx context.Context) error {
 	e.stop(ErrClosed)
 	err := e.listener.Close()
 	<-e.accepting
-	return errors.Join(err, quiet(ctx, linksEnded, inboundEnded))
+	return errors.Join(err, quiet(ctx, linksEnded, inboundEnded, ended(&e.renewing)))
 }
 
-// quiet waits for goroutines that have no stream left and only a handler to
-// wait for, until ctx is over for closeGrace.
+// quiet waits for goroutines that have no stream left and only a handler, or the
+// reading of a file, to wait for, until ctx is over for closeGrace.
 func quiet(ctx context.Context, groups ...<-chan struct{}) error {
 	over, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -10,15 +10,16 @@ import (
 // Errors of Send and reasons of LinkDown. They are constants, so errors.Is holds
 // when one has travelled to another node.
 const (
-	ErrFull         = actor.Error("transport: queue full")                 // see FullError
-	ErrTooLarge     = actor.Error("transport: frame too large")            // see TooLargeError
-	ErrClosed       = actor.Error("transport: endpoint closed")            // this node is closing or closed
-	ErrQuarantined  = actor.Error("transport: peer is quarantined")        // by this node, for ever; a new incarnation is welcome
-	ErrDisconnected = actor.Error("transport: disconnected")               // this node asked for it
-	ErrSelf         = actor.Error("transport: sending to itself")          // a node delivers to itself without links
-	ErrLane         = actor.Error("transport: lane beyond Config.Lanes")   // the peer would take it, but nobody here would write it
-	ErrRefused      = actor.Error("transport: link refused by peer")       // see RefusedError
-	ErrInsecure     = actor.Error("transport: plain link beyond loopback") // needs Config.Insecure
+	ErrFull         = actor.Error("transport: queue full")                   // see FullError
+	ErrTooLarge     = actor.Error("transport: frame too large")              // see TooLargeError
+	ErrClosed       = actor.Error("transport: endpoint closed")              // this node is closing or closed
+	ErrQuarantined  = actor.Error("transport: peer is quarantined")          // by this node, for ever; a new incarnation is welcome
+	ErrDisconnected = actor.Error("transport: disconnected")                 // this node asked for it
+	ErrSelf         = actor.Error("transport: sending to itself")            // a node delivers to itself without links
+	ErrLane         = actor.Error("transport: lane beyond Config.Lanes")     // the peer would take it, but nobody here would write it
+	ErrRefused      = actor.Error("transport: link refused by peer")         // see RefusedError
+	ErrInsecure     = actor.Error("transport: plain link beyond loopback")   // needs Config.TLS, Config.Secret or Config.Insecure
+	ErrName         = actor.Error("transport: certificate for another name") // it comes from an authority, and names somebody else
 )
 
 // A FullError is the refusal of a frame because too much waits for the same peer
@@ -70,13 +71,19 @@ const (
 	RefusedStale                          // a newer connection took its place
 	RefusedClosing                        // the peer is closing its end
 	RefusedBusy                           // too many handshakes at once
+	RefusedSlow                           // a handshake that was not finished in time
+	RefusedTLS                            // no handshake of TLS, or one that the caller broke off
+	RefusedCertificate                    // expired, or from no authority that the peer knows
+	RefusedName                           // a certificate for another name
+	RefusedSecret                         // no proof, or one of another secret
 	endOfRefusals
 )
 
 var refusalNames = [endOfRefusals]string{
 	0: "unknown", RefusedMalformed: "malformed", RefusedVersion: "version", RefusedCluster: "cluster", RefusedAddress: "address",
 	RefusedIncarnation: "incarnation", RefusedQuarantined: "quarantined", RefusedFrame: "frame", RefusedStale: "stale",
-	RefusedClosing: "closing", RefusedBusy: "busy",
+	RefusedClosing: "closing", RefusedBusy: "busy", RefusedSlow: "slow", RefusedTLS: "tls", RefusedCertificate: "certificate",
+	RefusedName: "name", RefusedSecret: "secret",
 }
 
 // known gives r, or zero for one that only a newer version knows.
@@ -90,7 +97,8 @@ func (r Refusal) known() Refusal {
 // String gives the name under which [Stats] counts it.
 func (r Refusal) String() string { return refusalNames[r.known()] }
 
-// lasting tells whether dialing the same incarnation again cannot help.
+// lasting tells whether dialing the same incarnation again cannot help. What is
+// read again while nodes run, as certificates are, can be mended.
 func (r Refusal) lasting() bool {
 	switch r {
 	case RefusedMalformed, RefusedVersion, RefusedCluster, RefusedAddress, RefusedIncarnation, RefusedQuarantined:

@@ -27,6 +27,7 @@ const (
 	maxBody       = 2048 // bytes of a body; all fields at their greatest take less
 	maxText       = 512  // bytes of a refusal's explanation
 	maxHost       = 255
+	maxProof      = 255
 )
 
 // A hello says who dials, whom it wants, and what the connection is for.
@@ -38,6 +39,7 @@ type hello struct {
 	lane            Lane
 	round           uint64 // of the link: greater for every later connection of the same sender
 	maxFrame        uint32 // greatest payload that the dialing node accepts
+	proof           string // that it knows the secret, see [Secret]; empty without one
 }
 
 // An answer says who accepted and whether it wants the connection. A second
@@ -49,6 +51,7 @@ type answer struct {
 	from     member.ID
 	maxFrame uint32 // greatest payload that the accepting node takes
 	text     string // explains a refusal
+	proof    string // that this side knows the secret; empty without one, and to who has not proved it
 }
 
 func (h *hello) encode() []byte {
@@ -61,6 +64,7 @@ func (h *hello) encode() []byte {
 	b = append(b, byte(h.lane))
 	b = binary.BigEndian.AppendUint64(b, h.round)
 	b = binary.BigEndian.AppendUint32(b, h.maxFrame)
+	b = appendString(b, h.proof, maxProof)
 	binary.BigEndian.PutUint16(b[start-2:], uint16(len(b)-start))
 	return b
 }
@@ -75,8 +79,21 @@ func (a *answer) encode() []byte {
 	text := a.text[:min(len(a.text), maxText)]
 	b = binary.BigEndian.AppendUint16(b, uint16(len(text)))
 	b = append(b, text...)
+	b = appendString(b, a.proof, maxProof)
 	binary.BigEndian.PutUint16(b[start-2:], uint16(len(b)-start))
 	return b
+}
+
+// said is the hello as its proof covers it.
+func (h hello) said() []byte {
+	h.proof = ""
+	return h.encode()
+}
+
+// said is the answer as its proof covers it.
+func (a answer) said() []byte {
+	a.proof = ""
+	return a.encode()
 }
 
 func appendString(b []byte, s string, limit int) []byte {
@@ -103,7 +120,7 @@ func parsePreamble(b []byte, magic string) (preamble, error) {
 		return preamble{}, io.ErrUnexpectedEOF
 	}
 	if string(b[:4]) != magic {
-		return preamble{}, fmt.Errorf("%w: begins with %q", errMagic, b[:4])
+		return preamble{}, fmt.Errorf("%w: begins with %q%s", errMagic, b[:4], plainHint(b))
 	}
 	p := preamble{a: b[4], b: b[5], body: int(binary.BigEndian.Uint16(b[6:]))}
 	if p.body > maxBody {
@@ -112,12 +129,21 @@ func parsePreamble(b []byte, magic string) (preamble, error) {
 	return p, nil
 }
 
+// plainHint names the usual cause of bytes that begin like a record of TLS: a
+// handshake or an alert.
+func plainHint(b []byte) string {
+	if (b[0] == 0x15 || b[0] == 0x16) && b[1] == 3 {
+		return "; the other side is configured with TLS or Secret, this one is not"
+	}
+	return ""
+}
+
 func parseHello(p preamble, body []byte) (hello, error) {
 	r := reader{rest: body}
 	h := hello{
 		lowest: p.a, highest: p.b,
 		cluster: r.string(), from: r.id(), to: r.id(),
-		lane: Lane(r.byte()), round: r.uint64(), maxFrame: r.uint32(),
+		lane: Lane(r.byte()), round: r.uint64(), maxFrame: r.uint32(), proof: r.string(),
 	}
 	switch {
 	case r.err != nil:
@@ -136,7 +162,7 @@ func parseAnswer(p preamble, body []byte) (answer, error) {
 	r := reader{rest: body}
 	a := answer{
 		version: p.a, refusal: Refusal(p.b),
-		cluster: r.string(), from: r.id(), maxFrame: r.uint32(), text: r.text(),
+		cluster: r.string(), from: r.id(), maxFrame: r.uint32(), text: r.text(), proof: r.string(),
 	}
 	if r.err != nil {
 		return answer{}, fmt.Errorf("answer: %w", r.err)

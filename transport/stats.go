@@ -29,6 +29,9 @@ type Stats struct {
 	LinksUp, LinksDown uint64 // times a link was made, and ended
 	Panics             uint64 // of Handler.Receive
 
+	Security    string       // of all links: "plain", "secret", "tls", "tls+secret"
+	Certificate *Certificate // that this node shows; nil without [Config].TLS
+
 	Links []LinkStats // one for each peer that this node sends to, in order of ID
 }
 

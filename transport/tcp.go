@@ -10,11 +10,12 @@ import (
 	"github.com/troupe-go/troupe/internal/member"
 )
 
-// TCP links processes by plain TCP. The zero value is ready; the fields replace
+// TCP links processes by TCP. The zero value is ready; the fields replace
 // parts of it, for tests and for other kinds of streams.
 //
-// Plain links have no authentication and no secrecy, so TCP binds and dials
-// loopback addresses only, unless [Config].Insecure says otherwise.
+// Plain links have no authentication and no secrecy, so without [Config].TLS and
+// [Config].Secret it binds and dials loopback addresses only, unless
+// [Config].Insecure says otherwise.
 type TCP struct {
 	// LookupNetIP finds the IP addresses of a host name, at Listen and before
 	// every attempt to connect; default net.DefaultResolver.
@@ -27,7 +28,7 @@ type TCP struct {
 
 // Listen binds cfg.Listen and opens an endpoint there; see [Transport].
 func (t TCP) Listen(ctx context.Context, cfg Config, h Handler) (Endpoint, error) {
-	e, err := listen(ctx, cfg, tcpNetwork{TCP: t, insecure: cfg.Insecure}, h)
+	e, err := listen(ctx, cfg, tcpNetwork{TCP: t, anywhere: cfg.Insecure || cfg.secured()}, h)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (t TCP) Listen(ctx context.Context, cfg Config, h Handler) (Endpoint, error
 // tcpNetwork is TCP under the configuration of one endpoint.
 type tcpNetwork struct {
 	TCP
-	insecure bool
+	anywhere bool // beyond loopback, too
 }
 
 func (n tcpNetwork) listen(ctx context.Context, at member.Address) (net.Listener, member.Address, error) {
@@ -93,7 +94,7 @@ func (n tcpNetwork) dial(ctx context.Context, place member.Address) (net.Conn, e
 	return d.DialContext(ctx, "tcp", to.String())
 }
 
-// lookup gives the IP addresses of a host that plain links may use: at least
+// lookup gives the IP addresses of a host that links may use: at least
 // one, or an error that says what is missing.
 func (n tcpNetwork) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	ips, err := n.resolve(ctx, host)
@@ -102,7 +103,7 @@ func (n tcpNetwork) lookup(ctx context.Context, host string) ([]netip.Addr, erro
 	}
 	var allowed []netip.Addr
 	for _, ip := range ips {
-		if ip = ip.Unmap(); n.insecure || ip.IsLoopback() {
+		if ip = ip.Unmap(); n.anywhere || ip.IsLoopback() {
 			allowed = append(allowed, ip)
 		}
 	}
@@ -110,7 +111,7 @@ func (n tcpNetwork) lookup(ctx context.Context, host string) ([]netip.Addr, erro
 	case len(ips) == 0:
 		return nil, fmt.Errorf("host %q has no IP address", host)
 	case len(allowed) == 0:
-		return nil, fmt.Errorf("%w: %s is at %v; set Config.Insecure to allow links without TLS there", ErrInsecure, host, ips[0])
+		return nil, fmt.Errorf("%w: %s is at %v; set Config.TLS or Config.Secret, or Config.Insecure to allow plain links there", ErrInsecure, host, ips[0])
 	}
 	return allowed, nil
 }
