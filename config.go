@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"regexp"
 	"runtime"
@@ -34,8 +35,15 @@ type Config struct {
 	Listen string
 	// Advertise is the host:port that peers dial. Default: what was bound.
 	Advertise string
-	// Insecure allows links without encryption and authentication beyond the
-	// loopback interface: anybody who reaches the port can join.
+	// TLS secures links by certificates, read again while the node runs. Default:
+	// none; see [transport.TLS].
+	TLS *transport.TLS
+	// Secret secures links by a secret that all nodes of the cluster share, of 16
+	// bytes or more: both sides prove that they know it, and links are encrypted.
+	// With TLS both are asked for. Default: none; see [transport.ReadSecret].
+	Secret transport.Secret
+	// Insecure allows links beyond the loopback interface without either: anybody
+	// who reaches the port can join. It rules out TLS and Secret.
 	Insecure bool
 	// Seeds are the host:port of nodes to join through. Only the first seed
 	// founds a cluster when no other answers. Without seeds the node founds a
@@ -48,9 +56,15 @@ type Config struct {
 	DataCenter string
 	// AppVersion of the program, for roll-outs: up to three dotted numbers.
 	AppVersion string
+	// JoinAnyway lets this node in although settings differ that should agree in
+	// the cluster (downing, heartbeats and the like): for the time in which a
+	// change of them is rolled out. Default: such a node ends with both values.
+	JoinAnyway bool
 	// MinMembers is how many members must have joined before the first become
 	// Up. Default 1.
 	MinMembers int
+	// MinMembersOf is the same for members with a role. Default 0 for each.
+	MinMembersOf map[string]int
 	// Downing decides which side of a partition survives, and after how long;
 	// it must agree in the cluster. Default: keep the majority.
 	Downing sbr.Settings
@@ -142,6 +156,11 @@ func (c Config) resolve() (settings, error) {
 	}
 	if c.MinMembers < 0 {
 		problem("MinMembers is %d: use 1 or more", c.MinMembers)
+	}
+	for _, role := range slices.Sorted(maps.Keys(c.MinMembersOf)) {
+		if least := c.MinMembersOf[role]; least < 0 || role == "" {
+			problem("MinMembersOf[%q] is %d: name a role, and use 0 or more", role, least)
+		}
 	}
 	if _, lease := c.Downing.Strategy.(sbr.LeaseMajority); lease {
 		problem("Downing.Strategy %s needs a lease store, and a node has none: use sbr.KeepMajority or sbr.StaticQuorum", c.Downing.Strategy.Name())

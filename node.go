@@ -150,7 +150,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 func (n *Node) linkConfig() transport.Config {
 	return transport.Config{
 		Cluster: n.cfg.Name, Listen: n.cfg.listen, Advertise: n.cfg.advertise, UID: newUID(),
-		Lanes: n.lanes, Insecure: n.cfg.Insecure, Log: n.cfg.Log,
+		Lanes: n.lanes, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Insecure: n.cfg.Insecure, Log: n.cfg.Log,
 	}
 }
 
