@@ -1,7 +1,6 @@
 package troupe
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -24,17 +23,15 @@ var membershipProtocol = wire.MustProtocol[gossip.Message](
 	wire.Message("troupe.gossip.exiting-confirmed", gossip.ExitingConfirmed{}),
 	wire.Message("troupe.gossip.heartbeat", gossip.Heartbeat{}),
 	wire.Message("troupe.gossip.heartbeat-rsp", gossip.HeartbeatRsp{}),
+	wire.Message("troupe.gossip.crash-vote", gossip.CrashVote{}),
 )
 
 func newCore(s settings, id ID) *membership.Core {
 	return membership.New(membership.Config{
 		Gossip: gossip.Config{
 			Self: id, Cluster: s.Name, Roles: s.Roles, DataCenter: s.DataCenter, AppVersion: s.AppVersion,
-			Times: s.Times, MinMembers: s.MinMembers, Rand: newRand(id),
-			ConfigCheck: map[string]string{
-				"downing.strategy":     fmt.Sprintf("%s%+v", s.Downing.Strategy.Name(), s.Downing.Strategy),
-				"downing.stable-after": s.Downing.StableAfter.String(),
-			},
+			Times: s.Times, MinMembers: s.MinMembers, MinRoleMembers: s.MinMembersOf, Rand: newRand(id),
+			Agree: s.agreement(), JoinAnyway: s.JoinAnyway,
 		},
 		Downing: s.Downing,
 	})
@@ -102,7 +99,12 @@ func (n *Node) logEvent(e gossip.Event) {
 		n.log.Warn("this node did not run for a while; it withholds verdicts on others", slog.Duration("by", e.By))
 	case gossip.OtherCluster:
 		if skipped, ok := n.complain.worth(time.Now(), e.From, "other cluster"); ok {
-			n.log.Error("another cluster of the same name exists", slog.Any("from", e.From), slog.Int("alike", skipped))
+			n.log.Error("another cluster of the same name exists", slog.Any("from", e.From), slog.String("cluster", e.ID.String()),
+				slog.String("here", n.View().Cluster.String()), slog.Int("alike", skipped))
+		}
+	case gossip.JoinerRefused:
+		if skipped, ok := n.complain.worth(time.Now(), e.Joiner, "settings"); ok {
+			n.log.Warn("a node was refused: its settings differ", slog.Any("joiner", e.Joiner), slog.String("settings", e.Text), slog.Int("alike", skipped))
 		}
 	case gossip.Ignored:
 		if skipped, ok := n.complain.worth(time.Now(), e.From, e.Reason.String()); ok {

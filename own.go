@@ -98,7 +98,7 @@ func stopError(s *gossip.Stop) error {
 	switch s.Reason {
 	case gossip.Left:
 		return nil
-	case gossip.IncompatibleConfig, gossip.JoinTimedOut:
+	case gossip.IncompatibleConfig, gossip.JoinTimedOut, gossip.JoinRefused, gossip.Superseded:
 		return &EndError{Cause: ErrRefused, Text: s.Text}
 	default:
 		return &EndError{Cause: ErrDowned, Text: s.Text}
@@ -145,7 +145,10 @@ func (n *Node) linkDown(peer ID, err error) {
 		return
 	}
 	n.log.Warn("link refused", slog.Any("peer", peer), slog.Any("error", err))
-	if refused.Reason == transport.RefusedQuarantined {
+	switch {
+	case refused.Reason == transport.RefusedQuarantined:
 		n.offer(gossip.Expelled{By: peer})
+	case peer.UID == 0:
+		n.offer(gossip.SeedRefused{Address: peer.Address, Text: refused.Text})
 	}
 }

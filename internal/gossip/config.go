@@ -25,9 +25,9 @@ type Config struct {
 	MinMembers     int            // members needed before anybody is moved to Up: 1
 	MinRoleMembers map[string]int // the same for each role
 
-	// ConfigCheck holds values that all nodes must agree on. A joiner and the
-	// member that it asks compare those that both have.
-	ConfigCheck map[string]string
+	// Agree holds the settings that all nodes must agree on, each name once. A
+	// joiner and the member that it asks compare those that both have.
+	Agree []Setting
 	// JoinAnyway joins although they differ, instead of stopping.
 	JoinAnyway bool
 
@@ -47,7 +47,7 @@ type Config struct {
 // withDefaults fills the zero fields; the caller's value stays as it is.
 func (c Config) withDefaults() Config {
 	c.DataCenter = cmp.Or(c.DataCenter, "default")
-	c.Times = c.Times.withDefaults()
+	c.Times = c.Times.WithDefaults()
 	c.MonitoredBy = cmp.Or(c.MonitoredBy, 9)
 	c.Threshold = cmp.Or(c.Threshold, 8)
 	c.MaxSamples = cmp.Or(c.MaxSamples, 1000)

@@ -12,7 +12,7 @@ func (m *Machine) Describe() string {
 	case idle:
 		fmt.Fprintf(&b, "%v was not told to join\n", m.cfg.Self)
 	case asking:
-		fmt.Fprintf(&b, "%v asks the seeds %v for cluster %q; %v are no members\n", m.cfg.Self, m.otherSeeds(), m.cfg.Cluster, m.join.nacked)
+		fmt.Fprintf(&b, "%v asks the seeds %v for cluster %q\n", m.cfg.Self, m.otherSeeds(), m.cfg.Cluster)
 	case waiting:
 		fmt.Fprintf(&b, "%v waits for a welcome to cluster %q by %v\n", m.cfg.Self, m.cfg.Cluster, m.join.target)
 	case joined, stopped:

@@ -37,9 +37,11 @@ func Summarize(p Perspective) Summary {
 func (s Summary) View() *member.View {
 	return &member.View{
 		Self:         s.Self,
+		Cluster:      s.ID,
 		DataCenter:   s.DataCenter,
 		Members:      s.Members,
 		Unreachable:  s.unreachable,
+		Crashed:      s.crashed(),
 		Observations: s.Table.Observations(),
 		SeenBy:       s.Seen,
 		Leader:       s.leader,

@@ -62,10 +62,34 @@ type (
 	// failure detector gives no verdicts until it has listened again. By is
 	// how late the timers were.
 	Stalled struct{ By time.Duration }
-	// OtherCluster tells that a node that is not in this cluster says it
-	// belongs to another one with the same name: there are two, or this node
-	// was removed from it.
-	OtherCluster struct{ From member.ID }
+	// CrashVoted tells that a member votes that the process of Suspect is gone,
+	// or has taken that back.
+	CrashVoted struct {
+		Suspect, By member.ID
+		Withdrawn   bool
+	}
+	// CrashConfirmed tells that a majority of all members votes so, and that
+	// this node downs Suspect because of it.
+	CrashConfirmed struct {
+		Suspect member.ID
+		By      []member.ID // in order
+		Members int         // of which more than half had to agree
+	}
+	// ListenerLost tells that this node could not reach its own listener any
+	// more, and so downs itself.
+	ListenerLost struct{}
+	// OtherCluster tells that a node says it belongs to another cluster of the
+	// same name: there are two.
+	OtherCluster struct {
+		From member.ID
+		ID   member.ClusterID
+	}
+	// JoinerRefused tells that a node was refused, as it is about to learn,
+	// because its settings differ from those here.
+	JoinerRefused struct {
+		Joiner member.ID
+		Text   string // the names and both values
+	}
 	// Ignored tells that a message was not acted upon though it looks like
 	// somebody's mistake. See [Reason].
 	Ignored struct {
@@ -86,7 +110,11 @@ func (RoleLeaderChanged) gossipEvent()     {}
 func (SeenChanged) gossipEvent()           {}
 func (ReachabilityChanged) gossipEvent()   {}
 func (Stalled) gossipEvent()               {}
+func (CrashVoted) gossipEvent()            {}
+func (CrashConfirmed) gossipEvent()        {}
+func (ListenerLost) gossipEvent()          {}
 func (OtherCluster) gossipEvent()          {}
+func (JoinerRefused) gossipEvent()         {}
 func (Ignored) gossipEvent()               {}
 
 // A Reason says why a message was ignored. [Machine.Ignored] counts by it.
@@ -103,6 +131,7 @@ const (
 	Late                            // gossip that waited too long, or an answer to nothing
 	Departing                       // self is on its way out and takes nobody in
 	WasRemoved                      // the sender was removed from this cluster
+	OtherID                         // the sender belongs to another cluster of this name; see [OtherCluster]
 	WrongCluster                    // the sender belongs to a cluster of another name
 	Outdated                        // a join by an earlier incarnation than the member at its address
 	Malformed                       // not what a correct node would send
@@ -111,7 +140,7 @@ const (
 
 var reasonNames = [reasonCount]string{
 	"not a member", "stranger", "sender unreachable", "other incarnation", "without self", "late", "leaving",
-	"was removed", "wrong cluster", "outdated", "malformed",
+	"was removed", "another cluster of this name", "wrong cluster", "outdated", "malformed",
 }
 
 // String gives the name under which the reason is counted.

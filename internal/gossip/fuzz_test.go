@@ -22,16 +22,19 @@ func trio(t testing.TB) (*world, []*node) {
 func samples(n *node) []Message {
 	gossip := pack(n.State())
 	return []Message{
-		InitJoin{Cluster: "test", Config: map[string]string{"sbr": "keep-majority"}},
-		InitJoinAck{Cluster: "test", Check: Compatible, Config: map[string]string{"sbr": "keep-majority"}, Invitation: true},
-		InitJoinNack{Cluster: "test"},
-		Join{Cluster: "test", Node: n.id, Roles: []string{"dad", "edge"}, DataCenter: "default", AppVersion: "1.2"},
+		InitJoin{Cluster: "test", Settings: []Setting{{"sbr", "keep-majority"}}, Choice: addr(3)},
+		InitJoinAck{
+			Cluster: "test", Check: Compatible, Settings: []Setting{{"sbr", "keep-majority"}}, ID: gossip.ID, Invitation: true, Unborn: true,
+		},
+		InitJoinNack{Cluster: "test", Choice: addr(3)},
+		Join{Cluster: "test", Node: n.id, Roles: []string{"dad", "edge"}, DataCenter: "default", AppVersion: "1.2", ID: gossip.ID},
 		Welcome{Cluster: "test", To: n.id, Gossip: gossip},
-		GossipStatus{Version: n.State().Version, Seen: digest(n.State().Seen)},
+		GossipStatus{Version: n.State().Version, Seen: digest(n.State().Seen), ID: gossip.ID},
 		GossipEnvelope{Cluster: "test", To: n.id, Gossip: gossip},
 		ExitingConfirmed{},
 		Heartbeat{Seq: 3},
 		HeartbeatRsp{Seq: 1},
+		CrashVote{Suspect: n.id, Withdrawn: true},
 	}
 }
 
@@ -186,7 +189,7 @@ func (h hostile) input() Input {
 		id := h.id()
 		return Received{From: id, Msg: Join{Cluster: "test", Node: id, DataCenter: "default"}}
 	case 5:
-		return Received{From: from, Msg: GossipStatus{Version: h.state().Version, Seen: h.Uint64()}}
+		return Received{From: from, Msg: GossipStatus{Version: h.state().Version, Seen: h.Uint64(), ID: h.nodes[0].State().ID + member.ClusterID(h.IntN(20)/19)}}
 	case 6:
 		return Received{From: h.id(), Msg: ExitingConfirmed{}}
 	case 7:

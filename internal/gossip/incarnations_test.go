@@ -70,7 +70,7 @@ func TestMEM02TwoProcessesAtOneAddress(t *testing.T) {
 func TestTwoAtOneAddressAreMalformed(t *testing.T) {
 	first, second := mem("n005", member.Up), mem("n005", member.Up)
 	first.ID, second.ID = incarnation(5, 1), incarnation(5, 2)
-	s := (&State{}).Update(first, second)
+	s := (&State{ID: 1}).Update(first, second)
 	if _, err := pack(s).unpack(); err == nil || !strings.Contains(err.Error(), "one address") {
 		t.Errorf("error %v, want one about two members at one address", err)
 	}

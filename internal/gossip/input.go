@@ -29,6 +29,39 @@ type (
 	// founds one when the others have none. Ignored once a member.
 	JoinSeeds struct{ Seeds []member.Address }
 
+	// JoinContacts starts joining the cluster that one of the contacts is in, or
+	// founding one together with them, none of which is special: the one with
+	// the lowest address among those that hear from each other founds it when
+	// Required contacts, this node counted, and a majority of all that are known
+	// have said for a while (Times.SeedTimeout) that they have chosen it. Nobody
+	// comes up before so many have joined. So two clusters cannot both come up
+	// as long as Required is more than half of the nodes that look for each
+	// other; of two that began, one gives up.
+	//
+	// It is given again when other contacts are found, which a member takes for
+	// nodes that should be in its cluster. With Required 0 the node does not
+	// found by itself, but when [Found] says so.
+	JoinContacts struct {
+		Contacts []member.Address
+		Required int
+		ID       member.ClusterID // the only one to join; zero for any
+	}
+
+	// Found makes this node the founder of the cluster with that id, unless it is a
+	// member already: somebody who sees to it that there is one has decided so.
+	Found struct{ ID member.ClusterID }
+
+	// SeedRefused tells that the node at an address does not want a link of this
+	// one, ever: it is of another cluster, say. Text gives its reason.
+	SeedRefused struct {
+		Address member.Address
+		Text    string
+	}
+
+	// Void tells that this node's membership is void, for a reason outside the
+	// membership: it stops at once.
+	Void struct{ Text string }
+
 	// JoinAddress joins through the member at an address; the own address
 	// founds a cluster. Ignored once a member.
 	JoinAddress struct{ Address member.Address }
@@ -52,6 +85,23 @@ type (
 	// it has quarantined it.
 	Expelled struct{ By member.ID }
 
+	// Crashed tells that a majority of all members has confirmed that the
+	// process of an incarnation is gone. It is downed, and all hurry to remove it.
+	Crashed struct{ ID member.ID }
+
+	// LinkBroke tells that this node's link to a peer, once made, ended as it
+	// does when a process dies: closed or reset without a goodbye, and not by
+	// this side or for want of an answer. Package membership judges it.
+	LinkBroke struct{ Peer member.ID }
+
+	// Dialed tells how an attempt to reach a peer went, after its link broke;
+	// that the link is made is one too. About self, it tells whether the own
+	// listener can be reached. Package membership judges it.
+	Dialed struct {
+		Peer   member.ID
+		Result DialResult
+	}
+
 	// PrepareShutdown announces that the whole cluster is about to stop: no
 	// node joins or comes up any more.
 	PrepareShutdown struct{}
@@ -60,13 +110,41 @@ type (
 func (Tick) gossipInput()            {}
 func (Received) gossipInput()        {}
 func (JoinSeeds) gossipInput()       {}
+func (JoinContacts) gossipInput()    {}
+func (Found) gossipInput()           {}
+func (SeedRefused) gossipInput()     {}
+func (Void) gossipInput()            {}
 func (JoinAddress) gossipInput()     {}
 func (Leave) gossipInput()           {}
 func (Down) gossipInput()            {}
 func (ExitDone) gossipInput()        {}
 func (Quarantined) gossipInput()     {}
 func (Expelled) gossipInput()        {}
+func (Crashed) gossipInput()         {}
+func (LinkBroke) gossipInput()       {}
+func (Dialed) gossipInput()          {}
 func (PrepareShutdown) gossipInput() {}
+
+// DialResult is what an attempt to reach an incarnation says about it.
+type DialResult uint8
+
+// The results.
+const (
+	Silent   DialResult = iota // nothing either way: no answer, or something else went wrong
+	Answered                   // it lives
+	Refused                    // nobody listens there, and it is not connected to this node either
+	Replaced                   // another incarnation answered, and it is not connected to this node either
+)
+
+var dialResults = [...]string{Silent: "silent", Answered: "answered", Refused: "refused", Replaced: "replaced"}
+
+// String names the result in a word.
+func (r DialResult) String() string {
+	if int(r) < len(dialResults) {
+		return dialResults[r]
+	}
+	return "unknown"
+}
 
 // Output is what the node must do after a Step. All of it is the caller's to
 // keep.
@@ -110,11 +188,14 @@ const (
 	Removed                                  // the others have removed this node
 	IncompatibleConfig                       // the cluster runs with other settings
 	JoinTimedOut                             // no seed let this node in
+	JoinRefused                              // every seed refuses this node for good
+	Superseded                               // another cluster came up while this node's was incomplete
 )
 
 var stopNames = [...]string{
 	Left: "left", Downed: "downed", Removed: "removed",
-	IncompatibleConfig: "incompatible configuration", JoinTimedOut: "join timed out",
+	IncompatibleConfig: "incompatible configuration", JoinTimedOut: "join timed out", JoinRefused: "join refused",
+	Superseded: "superseded",
 }
 
 // String names the reason in words.

@@ -41,7 +41,8 @@ func (m *Machine) leaderDuties() {
 
 // moveOn is what the leader does with an agreed state, all in one new version.
 func (m *Machine) moveOn(p Perspective) {
-	changed := m.comingUp(p)
+	up := m.comingUp(p)
+	changed := up
 	var exiting []member.ID
 	for _, other := range p.Members {
 		if other.DataCenter != p.DataCenter {
@@ -64,6 +65,9 @@ func (m *Machine) moveOn(p Perspective) {
 	}
 	if len(changed) > 0 {
 		next = next.Update(changed...)
+	}
+	if len(up) > 0 {
+		next.Quorum = 0 // it is met
 	}
 	if next == m.state {
 		return
@@ -104,7 +108,7 @@ func (m *Machine) comingUp(p Perspective) []member.Member {
 // each role too, and the cluster is not about to stop. Members of all statuses
 // count.
 func (m *Machine) enough(p Perspective) bool {
-	if len(p.Members) < m.cfg.MinMembers || m.shuttingDown() {
+	if len(p.Members) < max(m.cfg.MinMembers, p.Quorum) || m.shuttingDown() {
 		return false
 	}
 	for role, required := range m.cfg.MinRoleMembers { // any order: all must be met

@@ -3,7 +3,6 @@ package gossip
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/troupe-go/troupe/internal/member"
 )
@@ -13,47 +12,37 @@ import (
 func (m *Machine) initJoin(from member.ID, msg InitJoin) {
 	switch {
 	case m.wrongCluster(from, msg.Cluster):
-	case len(msg.Config) > maxConfig:
-		m.ignore(from, Malformed, "%d values to check", len(msg.Config))
+	case len(msg.Settings) > maxSettings:
+		m.ignore(from, Malformed, "%d settings to check", len(msg.Settings))
 	case !m.takesIn():
-		m.send(from, InitJoinNack{m.cfg.Cluster})
+		if m.phase == asking {
+			m.hear(from.Address, msg.Choice)
+		}
+		m.send(from, InitJoinNack{m.cfg.Cluster, m.choice()})
 	default:
-		m.send(from, m.checked(msg.Config))
+		m.send(from, m.checked(from, msg.Settings))
 	}
 }
 
 // takesIn tells whether this node is a member that stays.
 func (m *Machine) takesIn() bool { return m.phase == joined && !going(m.self().Status) }
 
-// checked compares a joiner's values with the own ones and gives it the own
-// ones of the same keys, so that both can say what differs.
-func (m *Machine) checked(theirs map[string]string) InitJoinAck {
-	ack := InitJoinAck{Cluster: m.cfg.Cluster}
+// checked compares a joiner's settings with the own ones and gives it the own
+// ones of the same names, so that both can say what differs.
+func (m *Machine) checked(from member.ID, theirs []Setting) InitJoinAck {
+	ack := InitJoinAck{
+		Cluster: m.cfg.Cluster, ID: m.state.ID, Unborn: m.state.Quorum > 0,
+		Settings: common(m.cfg.Agree, theirs),
+	}
 	if len(theirs) == 0 {
 		return ack
 	}
-	ack.Check, ack.Config = Compatible, map[string]string{}
-	for key := range theirs { // any order: it fills a map
-		if own, ok := m.cfg.ConfigCheck[key]; ok {
-			ack.Config[key] = own
-		}
-	}
-	if m.differences(theirs) != "" {
+	ack.Check = Compatible
+	if text := differences(m.cfg.Agree, theirs); text != "" {
 		ack.Check = Incompatible
+		m.notes = append(m.notes, JoinerRefused{from, text})
 	}
 	return ack
-}
-
-// differences names the values that both sides have and do not agree on.
-func (m *Machine) differences(theirs map[string]string) string {
-	var found []string
-	for key, own := range m.cfg.ConfigCheck { // any order: what is found is sorted
-		if their, ok := theirs[key]; ok && their != own {
-			found = append(found, fmt.Sprintf("%s is %q here and %.255q there", key, own, their))
-		}
-	}
-	slices.Sort(found)
-	return strings.Join(found, "; ")
 }
 
 // letIn adds a joiner to the cluster.
@@ -76,6 +65,9 @@ func (m *Machine) letIn(from member.ID, msg Join) {
 		return
 	case !m.takesIn(), m.shuttingDown():
 		m.ignore(from, Departing, "join")
+		return
+	case msg.ID != 0 && msg.ID != m.state.ID:
+		m.ignore(from, OtherID, "join of cluster %v", msg.ID)
 		return
 	case m.state.tombstoned(from):
 		m.sendState(from) // it was removed before it was welcome, and asks for ever
@@ -130,7 +122,9 @@ func (m *Machine) invite() {
 	}
 	for _, a := range m.otherSeeds() {
 		if !m.state.occupied(a) {
-			m.send(member.ID{Address: a}, InitJoinAck{Cluster: m.cfg.Cluster, Config: m.cfg.ConfigCheck, Invitation: true})
+			m.send(member.ID{Address: a}, InitJoinAck{
+				Cluster: m.cfg.Cluster, ID: m.state.ID, Settings: m.cfg.Agree, Invitation: true, Unborn: m.state.Quorum > 0,
+			})
 			m.timers.set(inviteTimer, m.now.Add(m.cfg.Times.JoinRetry/2))
 		}
 	}

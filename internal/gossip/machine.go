@@ -60,6 +60,7 @@ type Machine struct {
 	packedOf, digestOf *State
 
 	join  joining
+	alien aliens
 	leave leaving
 	beats heartbeats
 
@@ -107,6 +108,7 @@ func (m *Machine) Step(now time.Time, in Input) Output {
 	m.handle(in)
 	m.runTimers()
 	m.mindSelf()
+	m.hurry(before)
 	m.tell()
 	m.check(before)
 	if m.phase != stopped {
@@ -122,6 +124,14 @@ func (m *Machine) handle(in Input) {
 		m.receive(in)
 	case JoinSeeds:
 		m.joinSeeds(in.Seeds)
+	case JoinContacts:
+		m.joinContacts(in)
+	case Found:
+		m.foundAs(in.ID)
+	case SeedRefused:
+		m.seedRefused(in.Address, in.Text)
+	case Void:
+		m.stop(Removed, "%s", in.Text)
 	case JoinAddress:
 		m.joinAddress(in.Address)
 	case Leave:
@@ -130,13 +140,15 @@ func (m *Machine) handle(in Input) {
 		m.down(in.Address)
 	case ExitDone:
 		m.leave.handedOver = true
+	case Crashed:
+		m.crashed(in.ID)
 	case Quarantined:
 		m.terminated(in.ID)
 	case Expelled:
 		m.expelled(in.By)
 	case PrepareShutdown:
 		m.prepareShutdown()
-	case Tick:
+	case Tick, LinkBroke, Dialed:
 	}
 }
 
@@ -162,6 +174,7 @@ func (m *Machine) receive(in Received) {
 		m.welcome(in.From, msg)
 	case ExitingConfirmed:
 		m.exitingConfirmed(in.From)
+	case CrashVote:
 	default:
 		m.ignore(in.From, Malformed, "unknown message %T", in.Msg)
 	}

@@ -125,9 +125,9 @@ func TestMinMembers(t *testing.T) {
 func TestConfigurationsMustAgree(t *testing.T) {
 	for _, anyway := range []bool{false, true} {
 		w := newWorld(t, 8)
-		w.cfg.ConfigCheck = map[string]string{"downing": "keep-majority", "mine": "1"}
+		w.cfg.Agree = []Setting{{"downing", "keep-majority"}, {"mine", "1"}}
 		nodes := w.cluster(1)
-		w.cfg.ConfigCheck = map[string]string{"downing": "down-all", "other": "2"}
+		w.cfg.Agree = []Setting{{"downing", "down-all"}, {"other", "2"}}
 		w.cfg.JoinAnyway = anyway
 		joiner := w.start(1)
 		w.run(10 * time.Second)

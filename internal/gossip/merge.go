@@ -86,7 +86,7 @@ func (s *State) forgetCounts(o *State) *State {
 // sameContent tells whether two states are the same but for who has seen them,
 // and when tombstones were set.
 func (s *State) sameContent(o *State) bool {
-	return slices.EqualFunc(s.Members, o.Members, func(a, b member.Member) bool {
+	return s.Quorum == o.Quorum && slices.EqualFunc(s.Members, o.Members, func(a, b member.Member) bool {
 		return a.ID == b.ID && a.Status == b.Status && a.UpNumber == b.UpNumber
 	}) && s.Table.equal(o.Table) && slices.EqualFunc(s.Tombstones, o.Tombstones, func(a, b Tombstone) bool {
 		return a.Node == b.Node
@@ -111,7 +111,7 @@ func (s *State) contradicts(o *State) bool {
 // times of tombstones, so nodes that merge the same two states agree without
 // another word. Nobody has seen the result.
 func (s *State) Merge(o *State) *State {
-	merged := &State{Tombstones: mergeTombstones(s.Tombstones, o.Tombstones)}
+	merged := &State{Tombstones: mergeTombstones(s.Tombstones, o.Tombstones), ID: s.ID, Quorum: min(s.Quorum, o.Quorum)}
 	merged.Version = s.Version.Merge(o.Version)
 	merged.Version = slices.DeleteFunc(merged.Version, func(c Count) bool { return merged.tombstoned(c.Node) })
 	merged.Members = mergeMembers(s.Members, o.Members, merged.tombstoned)

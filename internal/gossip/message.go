@@ -13,24 +13,28 @@ type Message interface{ gossipMessage() }
 type (
 	// InitJoin asks a seed whether it is a member of a cluster to join.
 	InitJoin struct {
-		Cluster string            `cbor:"1,keyasint"`
-		Config  map[string]string `cbor:"2,keyasint,omitempty"` // the joiner's values that have to agree
+		Cluster  string         `cbor:"1,keyasint"`
+		Settings []Setting      `cbor:"2,keyasint,omitempty"` // the joiner's values that have to agree
+		Choice   member.Address `cbor:"3,keyasint,omitzero"`  // see [JoinContacts]
 	}
 
 	// InitJoinAck says yes to an [InitJoin]. As an invitation it is sent
 	// unasked, unchecked, to a configured seed that is not in the cluster, so
 	// that a restarted seed finds the cluster that lives on without it.
 	InitJoinAck struct {
-		Cluster string            `cbor:"1,keyasint"`
-		Check   Check             `cbor:"2,keyasint"`
-		Config  map[string]string `cbor:"3,keyasint,omitempty"` // the member's values of the same keys
+		Cluster  string           `cbor:"1,keyasint"`
+		Check    Check            `cbor:"2,keyasint"`
+		Settings []Setting        `cbor:"3,keyasint,omitempty"` // the member's values of the same names
+		ID       member.ClusterID `cbor:"4,keyasint"`
 
-		Invitation bool `cbor:"4,keyasint,omitempty"`
+		Invitation bool `cbor:"5,keyasint,omitempty"`
+		Unborn     bool `cbor:"6,keyasint,omitempty"` // nobody has come up yet: see [State].Quorum
 	}
 
 	// InitJoinNack says that the seed is no member, or is about to be none.
 	InitJoinNack struct {
-		Cluster string `cbor:"1,keyasint"`
+		Cluster string         `cbor:"1,keyasint"`
+		Choice  member.Address `cbor:"2,keyasint,omitzero"` // see [JoinContacts]
 	}
 
 	// Join asks a member to add the sender to the cluster. It is sent again
@@ -41,6 +45,8 @@ type (
 		Roles      []string  `cbor:"3,keyasint,omitempty"`
 		DataCenter string    `cbor:"4,keyasint"`
 		AppVersion string    `cbor:"5,keyasint,omitempty"`
+
+		ID member.ClusterID `cbor:"6,keyasint,omitempty"` // the cluster that was asked; zero for any
 	}
 
 	// Welcome answers a [Join] with the state that has the joiner in it.
@@ -53,8 +59,9 @@ type (
 	// GossipStatus tells which version the sender has, so that the two find
 	// out cheaply whether one of them has to send its state.
 	GossipStatus struct {
-		Version []Count `cbor:"1,keyasint,omitempty"` // in the order of member.ID.Compare
-		Seen    uint64  `cbor:"2,keyasint"`           // digest of the set that has seen it
+		Version []Count          `cbor:"1,keyasint,omitempty"` // in the order of member.ID.Compare
+		Seen    uint64           `cbor:"2,keyasint"`           // digest of the set that has seen it
+		ID      member.ClusterID `cbor:"3,keyasint"`
 	}
 
 	// GossipEnvelope carries the whole state to exactly one incarnation: mail
@@ -77,6 +84,14 @@ type (
 	// HeartbeatRsp is the sign of life; it repeats the number.
 	HeartbeatRsp struct {
 		Seq uint64 `cbor:"1,keyasint"`
+	}
+
+	// CrashVote says that the sender has every sign that the process of an
+	// incarnation is gone, or takes that back. It holds for a while only and is
+	// repeated. Package membership counts; a [Machine] does nothing with it.
+	CrashVote struct {
+		Suspect   member.ID `cbor:"1,keyasint"`
+		Withdrawn bool      `cbor:"2,keyasint,omitempty"`
 	}
 )
 
@@ -107,6 +122,7 @@ func (GossipEnvelope) gossipMessage()   {}
 func (ExitingConfirmed) gossipMessage() {}
 func (Heartbeat) gossipMessage()        {}
 func (HeartbeatRsp) gossipMessage()     {}
+func (CrashVote) gossipMessage()        {}
 
 // Messages lists the zero value of every message once, for those who make
 // codecs. The names on the wire are given where messages are put on it.
@@ -122,5 +138,6 @@ func Messages() []Message {
 		ExitingConfirmed{},
 		Heartbeat{},
 		HeartbeatRsp{},
+		CrashVote{},
 	}
 }

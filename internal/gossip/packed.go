@@ -18,6 +18,8 @@ type Packed struct {
 	Rows       []PackedRow       `cbor:"5,keyasint,omitempty"` // by observer
 	Version    []PackedCount     `cbor:"6,keyasint,omitempty"` // by node
 	Tombstones []PackedTombstone `cbor:"7,keyasint,omitempty"` // by node
+	ID         member.ClusterID  `cbor:"8,keyasint"`
+	Quorum     uint16            `cbor:"9,keyasint,omitempty"`
 }
 
 type (
@@ -61,7 +63,10 @@ type (
 
 // pack writes a state for the wire.
 func pack(s *State) Packed {
-	p := Packed{Nodes: nodesOf(s), Strings: stringsOf(s), Seen: make([]byte, (len(s.Members)+7)/8)}
+	p := Packed{
+		Nodes: nodesOf(s), Strings: stringsOf(s), Seen: make([]byte, (len(s.Members)+7)/8),
+		ID: s.ID, Quorum: uint16(s.Quorum), // at most maxSeeds
+	}
 	p.Members = make([]PackedMember, len(s.Members))
 	str := func(v string) uint32 {
 		i, _ := slices.BinarySearch(p.Strings, v)
@@ -145,16 +150,19 @@ func stringsOf(s *State) []string {
 // Limits of what is taken from the wire. They are far above what works well and
 // keep a hostile message from costing more than its own size.
 const (
-	maxNodes  = 1 << 16 // members and tombstones
-	maxText   = 255     // bytes of a host, role, data center or version
-	maxRoles  = 64      // of one member
-	maxCount  = 1 << 53 // of clock entries and row versions: they are counted up
-	maxConfig = 64      // values in a configuration check
+	maxNodes    = 1 << 16 // members and tombstones
+	maxText     = 255     // bytes of a host, role, data center or version
+	maxRoles    = 64      // of one member
+	maxCount    = 1 << 53 // of clock entries and row versions: they are counted up
+	maxSettings = 64      // in the check of a configuration
 )
 
 // unpack checks that p is a state that a correct node could have sent.
 func (p Packed) unpack() (*State, error) {
-	u := unpacker{Packed: p, state: &State{}}
+	if p.ID == 0 {
+		return nil, fmt.Errorf("a state of no cluster")
+	}
+	u := unpacker{Packed: p, state: &State{ID: p.ID, Quorum: int(p.Quorum)}}
 	for _, step := range []func() error{u.tables, u.members, u.seen, u.rows, u.version, u.tombstones} {
 		if err := step(); err != nil {
 			return nil, err

@@ -40,7 +40,7 @@ func (m *Machine) gossipOnce() {
 	switch {
 	case !ok:
 	case p.SeenBy(to) || p.foreign(to):
-		m.send(to, GossipStatus{Version: m.state.Version, Seen: m.seenDigest()})
+		m.send(to, m.status())
 	default:
 		m.sendState(to)
 	}
@@ -69,6 +69,10 @@ func (m *Machine) crossOver(p Perspective) bool {
 	n := len(p.oldest(p.DataCenter, 5))
 	chance := max(float64(5-n)*0.25, m.cfg.CrossDataCenter)
 	return m.cfg.Rand.Float64() < chance
+}
+
+func (m *Machine) status() GossipStatus {
+	return GossipStatus{Version: m.state.Version, Seen: m.seenDigest(), ID: m.state.ID}
 }
 
 // sendState sends the whole state.
@@ -122,6 +126,10 @@ func digest(seen ids) uint64 {
 // gossipStatus compares versions and sends what the other side lacks, or asks
 // for what this one lacks by sending its own status.
 func (m *Machine) gossipStatus(from member.ID, msg GossipStatus) {
+	if m.phase == joined && msg.ID != m.state.ID {
+		m.foreign(from, msg.ID)
+		return
+	}
 	if !m.listensTo(from) {
 		return
 	}
@@ -136,7 +144,7 @@ func (m *Machine) gossipStatus(from member.ID, msg GossipStatus) {
 	switch Clock(msg.Version).Compare(m.state.Version) {
 	case Same:
 	case After:
-		m.send(from, GossipStatus{Version: m.state.Version, Seen: m.seenDigest()})
+		m.send(from, m.status())
 	case Before, Concurrent:
 		m.sendState(from)
 	}
@@ -185,6 +193,9 @@ func (m *Machine) gossipEnvelope(in Received, msg GossipEnvelope) {
 	switch {
 	case err != nil:
 		m.ignore(from, Malformed, "gossip: %v", err)
+	case m.phase == joined && remote.ID != m.state.ID:
+		m.foreign(from, remote.ID)
+		m.send(from, m.status())
 	case !remote.Has(m.cfg.Self):
 		m.disowned(from, remote)
 	case m.listensTo(from):

@@ -14,6 +14,13 @@ type State struct {
 	Table      Table           // who can reach whom
 	Version    Clock           // counts the changes; one entry per member at most
 	Tombstones []Tombstone     // removed nodes, in order
+
+	// ID is the cluster's, the same in all its states; zero only before this
+	// node is a member.
+	ID member.ClusterID
+	// Quorum is how many members must be there before the first ones come up;
+	// zero once they have, and where a single node may found. See [JoinContacts].
+	Quorum int
 }
 
 // Tombstone keeps a removed node from coming back with somebody's old state.

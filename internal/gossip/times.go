@@ -29,7 +29,16 @@ type Times struct {
 	AcceptablePause  time.Duration // 3 s: silence that is no reason for suspicion
 	MinStdDeviation  time.Duration // 100 ms: of heartbeat intervals, for very regular ones
 	ExpectedResponse time.Duration // 1 s: from the first heartbeat to the first answer
+
+	Isolation time.Duration // 500 ms: for so long all attempts to reach a member whose link broke must be refused; at least 100 ms
 }
+
+// DefaultIsolation is the default of Times.Isolation.
+const DefaultIsolation = 500 * time.Millisecond
+
+// leastIsolation leaves time for ten attempts to reach a member, and for a node
+// that is cut off itself to stop in half of it.
+const leastIsolation = 100 * time.Millisecond
 
 // setting is one of the times, by the name of its field.
 type setting struct {
@@ -55,10 +64,12 @@ func (t *Times) settings() []setting {
 		{"AcceptablePause", &t.AcceptablePause, 3 * time.Second},
 		{"MinStdDeviation", &t.MinStdDeviation, 100 * time.Millisecond},
 		{"ExpectedResponse", &t.ExpectedResponse, time.Second},
+		{"Isolation", &t.Isolation, DefaultIsolation},
 	}
 }
 
-func (t Times) withDefaults() Times {
+// WithDefaults fills the zero fields.
+func (t Times) WithDefaults() Times {
 	for _, s := range t.settings() {
 		*s.value = cmp.Or(*s.value, s.def)
 	}
@@ -70,7 +81,8 @@ func (t Times) withDefaults() Times {
 // for WeaklyUpAfter, and pairs of which one never gets its turn because of the
 // other. Defaults take part.
 func (t Times) Validate() error {
-	t = t.withDefaults()
+	isolation := t.Isolation // its default fits everybody who did not ask
+	t = t.WithDefaults()
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	for _, s := range append(t.settings(), setting{name: "GiveUp", value: &t.GiveUp}) {
@@ -80,6 +92,12 @@ func (t Times) Validate() error {
 	}
 	if t.AcceptablePause < t.Heartbeat {
 		problem("AcceptablePause %v is less than Heartbeat %v: one heartbeat that is lost would be reason for suspicion", t.AcceptablePause, t.Heartbeat)
+	}
+	if t.Isolation < leastIsolation && t.Isolation >= 0 {
+		problem("Isolation is %v: use at least %v", t.Isolation, leastIsolation)
+	}
+	if isolation > t.AcceptablePause {
+		problem("Isolation %v is more than AcceptablePause %v: silence would be noticed before a crash", isolation, t.AcceptablePause)
 	}
 	if t.SeedTimeout < t.JoinRetry {
 		problem("SeedTimeout %v is less than JoinRetry %v: no seed would be asked twice", t.SeedTimeout, t.JoinRetry)
