@@ -226,6 +226,9 @@ func decode(data []byte, like Message) (Message, error) {
 	case Heartbeat:
 		err = cbor.Unmarshal(data, reset(&msg))
 		return msg, err
+	case CrashVote:
+		err = cbor.Unmarshal(data, reset(&msg))
+		return msg, err
 	case HeartbeatRsp:
 		err = cbor.Unmarshal(data, reset(&msg))
 		return msg, err

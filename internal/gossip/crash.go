@@ -1,0 +1,87 @@
+package gossip
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// A crash is no status of its own: a member that is Down, and Terminated in the
+// eyes of a member, has crashed for certain. That travels with the state, and
+// everybody has seen it when the leader removes the member.
+
+// hurryTo is to how many members a node that hurries sends a new state itself.
+// In larger clusters the others learn by the usual rounds, which are urgent then.
+const hurryTo = 32
+
+// crashed downs an incarnation whose process is gone for certain. Nobody needs
+// to tell it.
+func (m *Machine) crashed(id member.ID) {
+	if m.phase != joined || id == m.cfg.Self || !m.state.Has(id) {
+		return
+	}
+	next := m.state.withTable(m.state.Table.Set(m.cfg.Self, id, Terminated))
+	if !m.perspective().down(id) {
+		next = next.MarkDown(id)
+	}
+	if next != m.state {
+		m.change(next)
+	}
+}
+
+// crashed lists, in order, the members that are confirmed to have crashed.
+func (p Perspective) crashed() []member.ID {
+	var gone []member.ID
+	for i := range p.Members {
+		if m := &p.Members[i]; m.Status == member.Down && p.Table.Worst(m.ID) == Terminated {
+			gone = append(gone, m.ID)
+		}
+	}
+	return gone
+}
+
+// hurry speeds up what removes a crashed member, from the news of its end to the
+// news of its removal: a new version goes to all at once instead of to one each
+// round, and the leader acts in the same Step in which all have seen it.
+func (m *Machine) hurry(before *State) {
+	if m.phase != joined || m.state == before {
+		return
+	}
+	was := Perspective{State: before, Self: m.cfg.Self, DataCenter: m.cfg.DataCenter}
+	if len(was.crashed()) == 0 && len(m.perspective().crashed()) == 0 {
+		return
+	}
+	if m.state.Version.Compare(before.Version) != Same {
+		m.sendStateToUnseen()
+	}
+	s := m.summary()
+	switch {
+	case len(s.blocking) > 0:
+	case s.leader != m.cfg.Self:
+		if m.perspective().validTarget(s.leader) {
+			m.sendState(s.leader) // it may not know yet that all have seen it
+		}
+	default:
+		agreed := m.state
+		m.moveOn(s.Perspective)
+		if m.state != agreed {
+			m.sendStateToUnseen()
+		}
+	}
+}
+
+// sendStateToUnseen sends the state to members that have not seen it.
+func (m *Machine) sendStateToUnseen() {
+	p := m.perspective()
+	targets := p.Targets(true, true, nil, 0)
+	m.cfg.Rand.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+	for _, to := range targets[:min(hurryTo, len(targets))] {
+		if !p.SeenBy(to) {
+			m.sendState(to)
+		}
+	}
+}
+
+// Quiet tells whether this node gives no verdicts on others at present, because
+// it was not running for a while itself.
+func (m *Machine) Quiet(now time.Time) bool { return now.Before(m.beats.quiet) }
