@@ -31,8 +31,9 @@ type way struct{ from, to member.Address }
 
 // A condition is what a way does to bytes; the zero value is a perfect one.
 type condition struct {
-	cut   bool
-	delay time.Duration
+	cut     bool
+	refused bool
+	delay   time.Duration
 }
 
 // NewMemory makes a network without nodes and without faults.
@@ -62,9 +63,16 @@ func (m *Memory) Cut(from, to member.Address) {
 	m.change(from, to, func(c *condition) { c.cut = true })
 }
 
-// Heal undoes Cut; what waited is delivered.
+// Refuse makes attempts to connect from one address to another be refused, as a
+// dead process does or a firewall in its name; connections that are there stay,
+// see Reset.
+func (m *Memory) Refuse(from, to member.Address) {
+	m.change(from, to, func(c *condition) { c.refused = true })
+}
+
+// Heal undoes Cut and Refuse; what waited is delivered.
 func (m *Memory) Heal(from, to member.Address) {
-	m.change(from, to, func(c *condition) { c.cut = false })
+	m.change(from, to, func(c *condition) { c.cut, c.refused = false, false })
 }
 
 // Delay makes everything that is sent from one address to another from now on
@@ -133,6 +141,7 @@ func (m *Memory) connect(ctx context.Context, from, to member.Address) (net.Conn
 		m.mu.Lock()
 		l, changed := m.listeners[to], m.changed
 		cut := m.ways[way{from, to}].cut || m.ways[way{to, from}].cut
+		refused := l == nil || m.ways[way{from, to}].refused
 		m.mu.Unlock()
 		switch {
 		case cut:
@@ -142,7 +151,7 @@ func (m *Memory) connect(ctx context.Context, from, to member.Address) (net.Conn
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
 			}
-		case l == nil:
+		case refused:
 			return nil, &net.OpError{Op: "dial", Net: "memory", Addr: memAddr(to), Err: syscall.ECONNREFUSED}
 		}
 		near, far := m.pair(from, to)

@@ -72,6 +72,15 @@ type Endpoint interface {
 	// connections are closed, in the background. A later Send makes a new link.
 	Disconnect(id member.ID)
 
+	// Probe tries once to reach an incarnation, on a connection of its own that
+	// ends at once: nil when it answered, whatever it answered. [ErrGone] means that
+	// nobody listens at its address, or another incarnation does, and that nothing is
+	// left of the connections that it had made to this node. Any other error says
+	// nothing about it: a cut cable looks like that, and a paused process. Of this
+	// node itself, Probe tells whether its own listener can be reached. It waits
+	// until ctx ends at the latest.
+	Probe(ctx context.Context, id member.ID) error
+
 	// Close stops taking frames, flushes what is queued until ctx ends, then
 	// closes everything, the listener last, and waits for all goroutines. With a
 	// ctx that is already over it ends at once and says goodbye to nobody, as a
