@@ -53,6 +53,21 @@ func (n *Node) Down(ctx context.Context, a Address) error {
 	return n.tell(ctx, gossip.Down{Address: a})
 }
 
+// JoinThrough makes this node join the cluster of the node at an address, in
+// place of what its configuration says; its own address founds one. A node that
+// is a member stays what it is. It returns when this node has taken note.
+func (n *Node) JoinThrough(ctx context.Context, a Address) error {
+	return n.tell(ctx, gossip.JoinAddress{Address: a})
+}
+
+// PrepareClusterShutdown announces that the whole cluster is about to stop: no
+// node joins or comes up any more, nothing is moved, and nobody is downed, so that
+// all nodes can be stopped in any order. It is not taken back: to go on, start all
+// nodes anew. It returns when this node has taken note; the rest happens by gossip.
+func (n *Node) PrepareClusterShutdown(ctx context.Context) error {
+	return n.tell(ctx, gossip.PrepareShutdown{})
+}
+
 // tell hands an input to the owner goroutine; once the node is ending that is no error.
 func (n *Node) tell(ctx context.Context, in gossip.Input) error {
 	select {
@@ -134,6 +149,7 @@ func (n *Node) end(why error) {
 		<-n.leave.done
 		n.err = errors.Join(n.err, n.leave.err)
 	}
+	n.redials.end(n)
 	n.replies.reject(func(ID) bool { return true }, errEnded)
 	if err := within(stopWithin, n.system.Stop); err != nil {
 		n.log.Error("actors did not stop in time", slog.Any("error", err))

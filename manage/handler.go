@@ -1,8 +1,9 @@
 package manage
 
 import (
-	"encoding/json"
-	"io"
+	"context"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,56 +13,50 @@ import (
 	"github.com/troupe-go/troupe/shard"
 )
 
-// DefaultRegistrationLimit is how long an entity type without a coordinator
-// keeps a node from being ready.
-const DefaultRegistrationLimit = 20 * time.Second
-
-// Options vary what [Handler] serves; the zero value is usual.
-type Options struct {
-	// BasePath precedes every route, such as "/ops"; empty for none. Slashes at
-	// its ends do not matter.
-	BasePath string
-	// RegistrationLimit is how long /ready waits for each entity type's region
-	// to register with a coordinator, counted from the first question after the
-	// node was Up; then the node is ready and the answer names the type as
-	// degraded. Zero means [DefaultRegistrationLimit], negative not to wait.
-	RegistrationLimit time.Duration
-}
-
-// Handler serves n read-only. It keeps no goroutine, and may outlive n: then
-// /alive and /ready answer 500.
-func Handler(n *troupe.Node, o Options) http.Handler {
+// Handler serves n. It keeps no goroutine beyond its requests, and may outlive
+// n: then /alive, /ready and /startup answer 500. It is an error when the
+// options cannot work.
+func Handler(n *troupe.Node, o Options) (http.Handler, error) {
 	return newHandler(n, func() []shard.Region { return shard.Regions(n) }, time.Now, o)
 }
 
-// node is what the handler reads of a [*troupe.Node].
+// node is what the handler reads of a [*troupe.Node], and does with it.
 type node interface {
 	Namer
 	View() *troupe.View
 	Done() <-chan struct{}
 	Paused() bool
+	Why() troupe.Why
+	Follow(f func(troupe.Event)) (past []troupe.Event, unsubscribe func())
+	Log() *slog.Logger
+
+	JoinThrough(ctx context.Context, a troupe.Address) error
+	LeaveMember(ctx context.Context, a troupe.Address) error
+	Down(ctx context.Context, a troupe.Address) error
+	PrepareClusterShutdown(ctx context.Context) error
 }
 
 type handler struct {
 	base    string
 	node    node
 	regions func() []shard.Region
-	ready   *readiness
+	guard   guard
+	health  *healthChecks
+	level   *slog.LevelVar
+	streams chan struct{} // one place for each stream of events that may be open
 }
 
-func newHandler(n node, regions func() []shard.Region, now func() time.Time, o Options) *handler {
-	limit := o.RegistrationLimit
-	if limit == 0 {
-		limit = DefaultRegistrationLimit
+func newHandler(n node, regions func() []shard.Region, now func() time.Time, o Options) (*handler, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("serve management: %w", err)
 	}
-	base := strings.Trim(o.BasePath, "/")
-	if base != "" {
-		base = "/" + base
-	}
+	o = o.withDefaults()
 	return &handler{
-		base: base, node: n, regions: regions,
-		ready: &readiness{limit: limit, now: now, types: make(map[string]*typeState)},
-	}
+		base: o.BasePath, node: n, regions: regions, level: o.Level,
+		guard:   newGuard(o.Token, n.Log(), now),
+		health:  newHealthChecks(n, regions, now, o),
+		streams: make(chan struct{}, o.Streams),
+	}, nil
 }
 
 // ServeHTTP routes by hand, because [http.ServeMux] would clean the path: a
@@ -72,53 +67,114 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	serve := h.route(path)
+	t := h.route(path)
+	write := t.writes[r.Method]
 	switch {
-	case serve == nil:
+	case t.read == nil && t.writes == nil, t.read == nil && !h.guard.open():
 		http.NotFound(w, r)
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "HTTP method not allowed, supported methods: GET", http.StatusMethodNotAllowed)
-	default:
-		serve(w)
+	case t.read != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		t.read(w, r)
+	case write == nil || !h.guard.open():
+		h.refuse(w, t, write != nil)
+	case h.guard.admits(w, r):
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		write(w, r)
 	}
 }
 
-// route finds what a path shows; nil for nothing. The path is still escaped.
-func (h *handler) route(path string) func(http.ResponseWriter) {
+// A target is what a path stands for: how it is read, and how it is changed, by
+// method.
+type target struct {
+	read   func(http.ResponseWriter, *http.Request)
+	writes map[string]func(http.ResponseWriter, *http.Request)
+	// forbidden says that a change is answered with 403 in read-only mode, not
+	// with 405.
+	forbidden bool
+}
+
+// route finds the target of a path; the zero one for nothing. The path is still
+// escaped.
+func (h *handler) route(path string) target {
+	type writes = map[string]func(http.ResponseWriter, *http.Request)
 	switch path {
+	case "/cluster", "/cluster/":
+		return target{writes: writes{http.MethodPut: h.prepareShutdown}}
 	case "/cluster/members", "/cluster/members/":
-		return h.members
+		return target{read: h.members, writes: writes{http.MethodPost: h.joinMember}}
 	case "/cluster/shards", "/cluster/shards/":
-		return h.shardTypes
-	case "/ready":
-		return h.readyCheck
-	case "/alive":
-		return func(w http.ResponseWriter) { writeHealth(w, alive(h.node.Done())) }
+		return target{read: h.shardTypes}
+	case "/cluster/domain-events":
+		return target{read: h.domainEvents}
+	case "/bootstrap/seed-nodes":
+		return target{read: h.seedNodes}
+	case "/why":
+		return target{read: h.why}
+	case "/ready", "/alive", "/startup":
+		return target{read: func(w http.ResponseWriter, r *http.Request) { writeHealth(w, h.health.ask(r.Context(), path)) }}
+	case "/loglevel/slog":
+		if h.level != nil {
+			return target{read: h.logLevel, writes: writes{http.MethodPut: h.setLogLevel}, forbidden: true}
+		}
+		return target{}
 	}
-	if rest, ok := strings.CutPrefix(path, "/cluster/members/"); ok {
-		return func(w http.ResponseWriter) { h.member(w, rest) }
+	if sent, ok := strings.CutPrefix(path, "/cluster/members/"); ok {
+		on := func(serve func(http.ResponseWriter, *http.Request, string)) func(http.ResponseWriter, *http.Request) {
+			return func(w http.ResponseWriter, r *http.Request) { serve(w, r, sent) }
+		}
+		return target{read: on(h.member), writes: writes{http.MethodPut: on(h.changeMember), http.MethodDelete: on(h.deleteMember)}}
 	}
-	if rest, ok := strings.CutPrefix(path, "/cluster/shards/"); ok && !strings.Contains(rest, "/") {
-		return func(w http.ResponseWriter) { h.shards(w, rest) }
+	if sent, ok := strings.CutPrefix(path, "/cluster/shards/"); ok && !strings.Contains(sent, "/") {
+		return target{read: func(w http.ResponseWriter, _ *http.Request) { h.shards(w, sent) }}
 	}
-	return nil
+	return target{}
 }
 
-func (h *handler) members(w http.ResponseWriter) {
+// refuse answers a method that the target does not have, or not in read-only
+// mode.
+func (h *handler) refuse(w http.ResponseWriter, t target, readOnly bool) {
+	if readOnly && t.forbidden {
+		http.Error(w, "changes are not allowed: this node is managed read-only", http.StatusForbidden)
+		return
+	}
+	methods := []string{}
+	if t.read != nil {
+		methods = append(methods, http.MethodGet, http.MethodHead)
+	}
+	if h.guard.open() {
+		for _, m := range []string{http.MethodPut, http.MethodPost, http.MethodDelete} {
+			if t.writes[m] != nil {
+				methods = append(methods, m)
+			}
+		}
+	}
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	http.Error(w, "HTTP method not allowed, supported methods: "+strings.Join(methods, ", "), http.StatusMethodNotAllowed)
+}
+
+func (h *handler) members(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, MembersOf(h.node, h.node.View()))
 }
 
-func (h *handler) member(w http.ResponseWriter, sent string) {
+func (h *handler) member(w http.ResponseWriter, _ *http.Request, sent string) {
+	if m, ok := h.find(w, sent); ok {
+		writeJSON(w, http.StatusOK, memberOf(m, uriOf(h.node)))
+	}
+}
+
+// find looks up the member that a caller wrote, or answers that there is none.
+func (h *handler) find(w http.ResponseWriter, sent string) (troupe.Member, bool) {
 	m, ok := find(h.node, h.node.View(), unescape(sent))
 	if !ok {
 		writeMessage(w, http.StatusNotFound, "Member ["+sent+"] not found")
-		return
 	}
-	writeJSON(w, http.StatusOK, m)
+	return m, ok
 }
 
-func (h *handler) shardTypes(w http.ResponseWriter) {
+func (h *handler) seedNodes(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, SeedNodesOf(h.node, h.node.View()))
+}
+
+func (h *handler) shardTypes(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, ShardTypesOf(h.regions()))
 }
 
@@ -132,20 +188,6 @@ func (h *handler) shards(w http.ResponseWriter, sent string) {
 	writeJSON(w, http.StatusOK, doc)
 }
 
-func (h *handler) readyCheck(w http.ResponseWriter) {
-	// A node that has ended keeps its last view, which may still say Up; so does
-	// one that was not running, and was perhaps removed meanwhile.
-	if dead := alive(h.node.Done()); dead.failed != "" {
-		writeHealth(w, dead)
-		return
-	}
-	if h.node.Paused() {
-		writeHealth(w, health{failed: checkMembership})
-		return
-	}
-	writeHealth(w, h.ready.check(h.node.View(), h.regions()))
-}
-
 // unescape undoes percent-encoding. [url.URL.EscapedPath] never gives an
 // invalid one, so what cannot be decoded was meant as it stands.
 func unescape(s string) string {
@@ -153,31 +195,4 @@ func unescape(s string) string {
 		return plain
 	}
 	return s
-}
-
-func writeMessage(w http.ResponseWriter, status int, text string) {
-	writeJSON(w, status, struct {
-		Message string `json:"message"`
-	}{text})
-}
-
-// writeJSON leaves "<", ">" and "&" as they are: the answers are not HTML, and
-// tools compare texts.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // only a caller who has gone away makes it fail
-}
-
-func writeHealth(w http.ResponseWriter, h health) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	if h.failed != "" {
-		w.WriteHeader(http.StatusInternalServerError)
-	}
-	_, _ = io.WriteString(w, h.String()) // as above
 }

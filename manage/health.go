@@ -1,6 +1,8 @@
 package manage
 
 import (
+	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -10,25 +12,87 @@ import (
 	"github.com/troupe-go/troupe/shard"
 )
 
-// The names of the checks, as an unhealthy answer gives them.
+// The names of the node's own checks, as an unhealthy answer gives them.
 const (
 	checkNode       = "node"
 	checkMembership = "cluster-membership"
 	checkSharding   = "sharding"
 )
 
-// health is the outcome of one question: the check that failed, or none, and
-// what does not work although traffic may come.
+// health is the outcome of one question: what failed, a line each, and what
+// does not work although the answer is good.
 type health struct {
-	failed   string
+	failed   []string
 	degraded []string
 }
 
 func (h health) String() string {
-	if h.failed != "" {
-		return "Not Healthy: Check [" + h.failed + "] not ok"
+	if len(h.failed) > 0 {
+		return strings.Join(h.failed, "\n")
 	}
 	return strings.Join(append([]string{"OK"}, h.degraded...), "\n")
+}
+
+func notOK(check string) health {
+	return health{failed: []string{"Not Healthy: Check [" + check + "] not ok"}}
+}
+
+func writeHealth(w http.ResponseWriter, h health) {
+	status := http.StatusOK
+	if len(h.failed) > 0 {
+		status = http.StatusInternalServerError
+	}
+	writeText(w, status, h.String())
+}
+
+// healthChecks answers the three questions: may traffic come, should the
+// process go on, has it started.
+type healthChecks struct {
+	node                  node
+	regions               func() []shard.Region
+	readiness             *readiness
+	ready, alive, startup checks
+}
+
+func newHealthChecks(n node, regions func() []shard.Region, now func() time.Time, o Options) *healthChecks {
+	return &healthChecks{
+		node: n, regions: regions,
+		readiness: &readiness{limit: o.RegistrationLimit, now: now, types: make(map[string]*typeState)},
+		ready:     newChecks(o.Ready, o.CheckLimit),
+		alive:     newChecks(o.Alive, o.CheckLimit),
+		startup:   newChecks(o.Startup, o.CheckLimit),
+	}
+}
+
+// ask answers one of the paths. The node's own checks read snapshots and come
+// first; the program's run beside each other.
+func (h *healthChecks) ask(ctx context.Context, path string) health {
+	// A node that has ended keeps its last view, which may still say Up. Nothing
+	// short of a new process helps then.
+	if isDone(h.node.Done()) {
+		return notOK(checkNode)
+	}
+	var own health
+	var program checks
+	switch path {
+	case "/ready":
+		own, program = h.traffic(), h.ready
+	case "/startup":
+		own, program = h.readiness.started(h.node.View(), h.regions()), h.startup
+	default:
+		program = h.alive
+	}
+	own.failed = append(own.failed, program.ask(ctx)...)
+	return own
+}
+
+// traffic tells whether it may come. A node that was not running was perhaps
+// removed meanwhile; its view does not say so yet.
+func (h *healthChecks) traffic() health {
+	if h.node.Paused() {
+		return notOK(checkMembership)
+	}
+	return h.readiness.check(h.node.View(), h.regions())
 }
 
 // readiness decides when traffic may come.
@@ -46,6 +110,7 @@ type readiness struct {
 
 	mu    sync.Mutex
 	types map[string]*typeState
+	once  bool // has been ready
 }
 
 type typeState struct {
@@ -56,7 +121,7 @@ type typeState struct {
 func (r *readiness) check(v *member.View, regions []shard.Region) health {
 	self, ok := v.SelfMember()
 	if !ok || self.Status != member.Up && self.Status != member.WeaklyUp {
-		return health{failed: checkMembership}
+		return notOK(checkMembership)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,21 +138,41 @@ func (r *readiness) check(v *member.View, regions []shard.Region) health {
 		switch {
 		case s.registered:
 		case now.Sub(s.since) < r.limit:
-			h.failed = checkSharding
+			h.failed = notOK(checkSharding).failed
 		default:
 			h.degraded = append(h.degraded, "degraded: entity type "+name+" has found no coordinator yet")
 		}
 	}
 	slices.Sort(h.degraded)
+	r.once = r.once || len(h.failed) == 0
 	return h
 }
 
-// alive holds until the node has ended: nothing short of a new process helps then.
-func alive(done <-chan struct{}) health {
-	select {
-	case <-done:
-		return health{failed: checkNode}
+// started tells whether the start is over: the node has been ready, or is past
+// that. It is never taken back, so that no probe restarts a node that leaves.
+func (r *readiness) started(v *member.View, regions []shard.Region) health {
+	self, in := v.SelfMember()
+	r.mu.Lock()
+	over := r.once
+	r.mu.Unlock()
+	if over {
+		return health{}
+	}
+	switch {
+	case !in, self.Status == member.Joining:
+		return notOK(checkMembership)
+	case self.Status == member.Up, self.Status == member.WeaklyUp:
+		return r.check(v, regions)
 	default:
 		return health{}
+	}
+}
+
+func isDone(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
 	}
 }

@@ -24,7 +24,10 @@ func probe(limit time.Duration) *probed {
 		now:    time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC),
 	}
 	regions := func() []shard.Region { return []shard.Region{p.region} }
-	p.handler = newHandler(p.node, regions, func() time.Time { return p.now }, Options{RegistrationLimit: limit})
+	var err error
+	if p.handler, err = newHandler(p.node, regions, func() time.Time { return p.now }, Options{RegistrationLimit: limit}); err != nil {
+		panic(err) // options of a test
+	}
 	return p
 }
 

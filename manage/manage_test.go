@@ -1,22 +1,33 @@
 package manage
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/shard"
 )
 
-// fakeNode is a node whose state a test sets.
+// fakeNode is a node whose state a test sets. It notes what it is told to do.
 type fakeNode struct {
 	view   *member.View
 	done   chan struct{}
 	paused bool
+	waits  []member.Wait
+	past   []troupe.Event
+	follow func(troupe.Event) // the one follower
+	left   chan struct{}      // closed when the follower is gone; nil: nobody asks
+	told   []string
+	err    error // what it answers
+	log    bytes.Buffer
 }
 
 func (n *fakeNode) Name() string          { return "Sys" }
@@ -24,6 +35,32 @@ func (n *fakeNode) Scheme() string        { return "troupe" }
 func (n *fakeNode) View() *member.View    { return n.view }
 func (n *fakeNode) Done() <-chan struct{} { return n.done }
 func (n *fakeNode) Paused() bool          { return n.paused }
+func (n *fakeNode) Log() *slog.Logger     { return slog.New(slog.NewTextHandler(&n.log, nil)) }
+
+func (n *fakeNode) Why() troupe.Why {
+	return troupe.Why{Self: n.view.Self, Status: member.Up, At: time.Date(2026, 11, 30, 12, 0, 10, 0, time.UTC), Waits: n.waits}
+}
+
+func (n *fakeNode) Follow(f func(troupe.Event)) ([]troupe.Event, func()) {
+	n.follow = f
+	return n.past, func() {
+		if n.left != nil {
+			close(n.left)
+		}
+	}
+}
+
+func (n *fakeNode) JoinThrough(_ context.Context, a member.Address) error { return n.tell("join", a) }
+func (n *fakeNode) LeaveMember(_ context.Context, a member.Address) error { return n.tell("leave", a) }
+func (n *fakeNode) Down(_ context.Context, a member.Address) error        { return n.tell("down", a) }
+func (n *fakeNode) PrepareClusterShutdown(context.Context) error {
+	return n.tell("shutdown", member.Address{})
+}
+
+func (n *fakeNode) tell(what string, a member.Address) error {
+	n.told = append(n.told, what+" "+a.String())
+	return n.err
+}
 
 // fakeRegion is a region that hosts what a test says.
 type fakeRegion struct {
@@ -64,8 +101,18 @@ func threeNodes() *member.View {
 }
 
 func served(view *member.View, regions []shard.Region, o Options) *handler {
+	h, _ := handled(view, regions, o)
+	return h
+}
+
+// handled gives the node of the handler too.
+func handled(view *member.View, regions []shard.Region, o Options) (*handler, *fakeNode) {
 	n := &fakeNode{view: view, done: make(chan struct{})}
-	return newHandler(n, func() []shard.Region { return regions }, time.Now, o)
+	h, err := newHandler(n, func() []shard.Region { return regions }, time.Now, o)
+	if err != nil {
+		panic(err) // options of a test
+	}
+	return h, n
 }
 
 func do(h http.Handler, method, path string) *httptest.ResponseRecorder {
@@ -180,7 +227,8 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	h := served(threeNodes(), nil, Options{})
 	for _, path := range []string{
 		"/cluster/members", "/cluster/members/", "/cluster/members/Sys@10.0.0.2:25520",
-		"/cluster/shards", "/cluster/shards/Dad", "/ready", "/alive",
+		"/cluster/shards", "/cluster/shards/Dad", "/cluster/domain-events", "/bootstrap/seed-nodes",
+		"/ready", "/alive", "/startup", "/why",
 	} {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch} {
 			w := do(h, method, path)
@@ -189,7 +237,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/", "/cluster", "/cluster/shards/Dad/stats", "/readyness"} {
+	for _, path := range []string{"/", "/cluster", "/cluster/shards/Dad/stats", "/readyness", "/loglevel/slog", "/loglevel/logback"} {
 		if w := do(h, http.MethodGet, path); w.Code != http.StatusNotFound {
 			t.Errorf("GET %s = %d, want 404", path, w.Code)
 		}

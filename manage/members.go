@@ -116,14 +116,10 @@ func oldestPerRole(v *member.View, uri func(member.Address) string) map[string]s
 
 // find looks a member up by what a caller wrote: the whole URI, or without the
 // scheme. Host spellings are normalised, as they are everywhere.
-func find(n Namer, v *member.View, written string) (Member, bool) {
+func find(n Namer, v *member.View, written string) (member.Member, bool) {
 	a, ok := parseNode(n, written)
 	if !ok {
-		return Member{}, false
+		return member.Member{}, false
 	}
-	m, ok := v.At(a)
-	if !ok {
-		return Member{}, false
-	}
-	return memberOf(m, uriOf(n)), true
+	return v.At(a)
 }

@@ -1,0 +1,228 @@
+package membership
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// Why tells what this node waits for in the membership, in the order in which
+// one wait is the cause of the next; empty when all is well.
+func (c *Core) Why(now time.Time) []member.Wait {
+	h, v := &c.history, c.machine.View()
+	waits := c.machine.Joins()
+	for i := range waits {
+		waits[i].Since = h.joining(v)
+	}
+	waits = append(waits, h.mistakes(now)...)
+	waits = append(waits, h.convergence(v)...)
+	waits = append(waits, c.Deciding()...)
+	waits = append(waits, h.departures(v)...)
+	if c.machine.ShuttingDown() {
+		waits = append(waits, h.shutdown(v))
+	}
+	return waits
+}
+
+// history remembers since when the facts have been so that a view only names.
+// It holds nothing about who is no member, but for a few strangers.
+type history struct {
+	began    time.Time                        // of the first step
+	unagreed time.Time                        // since when a version is not agreed; zero: it is
+	blames   map[member.Observation]time.Time // since when one holds another for unreachable
+	statuses map[member.ID]status             // since when a member has its status
+	strange  []mistake                        // what strangers did wrong, the latest last
+}
+
+type status struct {
+	is    member.Status
+	since time.Time
+}
+
+// A mistake is what somebody outside this cluster does again and again.
+type mistake struct {
+	what        member.WaitKind
+	from        member.ID
+	text        string
+	since, last time.Time
+}
+
+const (
+	// mistakesKept bounds how many strangers are remembered.
+	mistakesKept = 16
+	// mistakeOver is after how long without another a mistake counts as mended.
+	mistakeOver = time.Minute
+)
+
+func (h *history) learn(now time.Time, o gossip.Output) {
+	if h.began.IsZero() {
+		h.began = now
+	}
+	for _, e := range o.Events {
+		switch e := e.(type) {
+		case gossip.Ignored:
+			if e.Reason == gossip.WrongCluster || e.Reason == gossip.Outdated {
+				h.note(now, member.WaitConfig, e.From, e.Text)
+			}
+		case gossip.OtherCluster:
+			h.note(now, member.WaitCluster, e.From, "it belongs to another cluster of the same name, or this node was removed from it")
+		}
+	}
+	if o.View != nil {
+		h.look(now, o.View)
+	}
+}
+
+func (h *history) note(now time.Time, what member.WaitKind, from member.ID, text string) {
+	made := mistake{what: what, from: from, since: now}
+	same := func(m mistake) bool { return m.what == what && m.from.Address == from.Address }
+	if i := slices.IndexFunc(h.strange, same); i >= 0 {
+		made.since = h.strange[i].since
+		h.strange = slices.Delete(h.strange, i, i+1)
+	} else if len(h.strange) == mistakesKept {
+		h.strange = slices.Delete(h.strange, 0, 1)
+	}
+	made.text, made.last = text, now
+	h.strange = append(h.strange, made)
+}
+
+func (h *history) look(now time.Time, v *member.View) {
+	switch {
+	case v.Converged:
+		h.unagreed = time.Time{}
+	case h.unagreed.IsZero():
+		h.unagreed = now
+	}
+	blames := make(map[member.Observation]time.Time, len(v.Observations))
+	for _, o := range v.Observations {
+		blames[o] = now
+		if since, ok := h.blames[o]; ok {
+			blames[o] = since
+		}
+	}
+	statuses := make(map[member.ID]status, len(v.Members))
+	for _, m := range v.Members {
+		statuses[m.ID] = status{m.Status, now}
+		if s, ok := h.statuses[m.ID]; ok && s.is == m.Status {
+			statuses[m.ID] = s
+		}
+	}
+	h.blames, h.statuses = blames, statuses
+}
+
+// joining is since when the first of those that are not Up has been so; before
+// this node is a member, since it began.
+func (h *history) joining(v *member.View) time.Time {
+	var since time.Time
+	for _, m := range v.Members {
+		if at := h.statuses[m.ID].since; m.Status == member.Joining || m.Status == member.WeaklyUp {
+			since = earlier(since, at)
+		}
+	}
+	if len(v.Members) == 0 {
+		return h.began
+	}
+	return since
+}
+
+// mistakes are the states that somebody outside must end.
+func (h *history) mistakes(now time.Time) []member.Wait {
+	var waits []member.Wait
+	for _, m := range h.strange {
+		if now.Sub(m.last) > mistakeOver {
+			continue
+		}
+		act := "whoever runs " + m.from.Address.String() + " must give it the settings of this cluster, or leave this cluster's nodes out of its seeds"
+		if m.what == member.WaitCluster {
+			act = "stop all nodes of one of the two clusters, and start them with the seeds of the other"
+		}
+		waits = append(waits, member.Wait{What: m.what, Why: m.text, Since: m.since, On: []member.Holdup{{Node: m.from, Why: "was heard last at " + clock(m.last)}}, Act: act})
+	}
+	slices.SortStableFunc(waits, func(a, b member.Wait) int { return cmp.Or(cmp.Compare(a.What, b.What), a.Since.Compare(b.Since)) })
+	return waits
+}
+
+func (h *history) convergence(v *member.View) []member.Wait {
+	if v.Converged || len(v.Blocking) == 0 {
+		return nil
+	}
+	w := member.Wait{What: member.WaitConvergence, Since: h.unagreed, Why: "not all members have agreed on the newest version of the membership"}
+	for _, id := range v.Blocking {
+		w.On = append(w.On, member.Holdup{Node: id, Why: h.blocks(v, id)})
+		if !v.Reachable(id) {
+			w.Why = "members that cannot be reached cannot agree: nobody comes up or is removed meanwhile"
+			w.Act = "bring them back, wait for the split brain resolver, or down those that are dead by hand"
+		}
+	}
+	return []member.Wait{w}
+}
+
+// blocks tells why a member holds up convergence.
+func (h *history) blocks(v *member.View, id member.ID) string {
+	why := ""
+	for _, o := range v.Observations {
+		if o.Subject == id {
+			why = join(why, fmt.Sprintf("%v since %s", o.Observer.Address, clock(h.blames[o])))
+		}
+	}
+	if why != "" {
+		return "is unreachable for " + why
+	}
+	return "has not seen this version yet"
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ", " + b
+}
+
+// departures are the members that are on their way out.
+func (h *history) departures(v *member.View) []member.Wait {
+	var waits []member.Wait
+	for _, m := range v.Members {
+		w := member.Wait{What: member.WaitLeave, Since: h.statuses[m.ID].since}
+		who := m.Address.String()
+		if m.ID == v.Self {
+			who = "this node"
+		}
+		switch m.Status {
+		case member.Leaving:
+			w.Why = who + " hands over what it has, and is Exiting once all have seen that it leaves"
+		case member.Exiting:
+			w.Why = who + " is removed once it has handed over and all have seen that"
+			w.On = []member.Holdup{{Node: m.ID, Why: "must say that it has handed over"}}
+		case member.Down:
+			w.Why = who + " was downed and is removed once the others agree"
+		default:
+			continue
+		}
+		if !v.Converged {
+			w.Why += ": see convergence"
+		} else if !v.Leader.IsZero() && m.Status != member.Exiting {
+			w.On = append(w.On, member.Holdup{Node: v.Leader, Why: "leads, and moves it on at its next look"})
+		}
+		waits = append(waits, w)
+	}
+	return waits
+}
+
+// shutdown is the end of the whole cluster, which all members must leave.
+func (h *history) shutdown(v *member.View) member.Wait {
+	w := member.Wait{What: member.WaitShutdown, Why: "the whole cluster shuts down: nobody joins, nothing is moved and nobody is downed", Act: "stop all nodes"}
+	for _, m := range v.Members {
+		w.On = append(w.On, member.Holdup{Node: m.ID, Why: "is " + m.Status.String()})
+		if m.Status == member.PreparingForShutdown || m.Status == member.ReadyForShutdown {
+			w.Since = earlier(w.Since, h.statuses[m.ID].since)
+		}
+	}
+	return w
+}
+
+// clock shows a time of this node.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.0Z") }

@@ -1,0 +1,87 @@
+package troupe
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// Names for what a node waits for.
+type (
+	// A Wait is something that a node waits for, or a state that lasts until
+	// somebody acts.
+	Wait = member.Wait
+	// A Holdup is a node for which something waits, and why.
+	Holdup = member.Holdup
+	// A WaitKind names what is waited for.
+	WaitKind = member.WaitKind
+)
+
+// Why is the answer of one node to the question what it waits for.
+type Why struct {
+	Self   ID
+	Status Status // of this node; zero while it is no member
+	At     time.Time
+	Waits  []Wait // causes before what they cause; empty when all is well
+}
+
+// Why tells what this node waits for: what blocks a join, convergence, a leave,
+// or a decision about members that cannot be reached, since when, until when, and
+// who must act. Once the node has ended it waits for nothing.
+func (n *Node) Why() Why {
+	w := Why{Self: n.id, At: time.Now()}
+	n.onOwner(func() { w.Waits = n.core.Why(w.At) })
+	if self, in := n.View().SelfMember(); in {
+		w.Status = self.Status
+	}
+	w.Waits = append(w.Waits, n.pulse.waits()...)
+	return w
+}
+
+// String tells it in plain words, several lines.
+func (w Why) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is ", w.Self.Address)
+	if w.Status == 0 {
+		b.WriteString("no member")
+	} else {
+		b.WriteString(w.Status.String())
+	}
+	if len(w.Waits) == 0 {
+		b.WriteString(" and waits for nothing\n")
+		return b.String()
+	}
+	b.WriteByte('\n')
+	for _, x := range w.Waits {
+		fmt.Fprintf(&b, "\n%s: %s\n", x.What, x.Why)
+		if !x.Since.IsZero() {
+			fmt.Fprintf(&b, "  for %v, since %s\n", w.At.Sub(x.Since).Round(100*time.Millisecond), moment(x.Since))
+		}
+		if !x.Until.IsZero() {
+			fmt.Fprintf(&b, "  until %s at the latest, in %v\n", moment(x.Until), max(0, x.Until.Sub(w.At)).Round(100*time.Millisecond))
+		}
+		for _, on := range x.On {
+			fmt.Fprintf(&b, "  %s %s\n", on.Node.Address, on.Why)
+		}
+		if x.Act != "" {
+			fmt.Fprintf(&b, "  to do: %s\n", x.Act)
+		}
+	}
+	return b.String()
+}
+
+func moment(t time.Time) string { return t.UTC().Format("15:04:05.0Z") }
+
+// waits tells since when this node does not act.
+func (p *pulse) waits() []Wait {
+	h := p.held.Load()
+	if h == nil {
+		return nil
+	}
+	return []Wait{{
+		What: member.WaitPause, Since: p.began.Add(h.since),
+		Why: "this node was not running for a while, and holds everything until a majority of the members says that it is still one of them",
+	}}
+}
