@@ -22,6 +22,7 @@ type node struct {
 	quarantined map[member.ID]bool
 	removed     map[member.ID]bool // members that this node has seen go
 	end         string             // why it does not run any more; empty while it does
+	load        load
 }
 
 func (n *node) running() bool { return n.end == "" }
@@ -48,10 +49,16 @@ func (w *World) Start(count int) {
 
 // add starts a node at a new place.
 func (w *World) add() {
-	place := len(w.nodes)
-	w.nodes = append(w.nodes, nil)
-	w.places[placeAddress(place)] = place
+	place := w.claim()
 	w.boot(place, place == 0)
+}
+
+// claim makes a new place, where nobody has run yet.
+func (w *World) claim() int {
+	place := len(w.nodes)
+	w.nodes = append(w.nodes, &node{id: member.ID{Address: placeAddress(place)}, view: &member.View{}, place: place, end: "not started"})
+	w.places[placeAddress(place)] = place
+	return place
 }
 
 // boot starts a new incarnation at a place, instead of the one that was there.
@@ -91,9 +98,21 @@ func (w *World) seeds(place int, founds bool) []member.Address {
 	if founds {
 		return []member.Address{placeAddress(place)}
 	}
+	if w.commonSeeds > 0 {
+		return w.addresses(w.commonSeeds)
+	}
 	var addresses []member.Address
 	for i := range min(10, len(w.nodes)-1) {
 		addresses = append(addresses, placeAddress((place+1+i)%len(w.nodes)))
+	}
+	return addresses
+}
+
+// addresses are those of the first places.
+func (w *World) addresses(count int) []member.Address {
+	addresses := make([]member.Address, count)
+	for place := range addresses {
+		addresses[place] = placeAddress(place)
 	}
 	return addresses
 }
@@ -222,6 +241,11 @@ func (w *World) post(n *node, p gossip.Packet) {
 	if len(w.nodes) <= small || w.stats.Messages%10 == 0 {
 		var err error
 		if sent.data, err = w.codec.Encode(msg); err != nil {
+			w.failf("%s to %s: %v", n.id, p.To, err)
+		}
+	}
+	if w.traffic != nil {
+		if err := w.count(n, msg, sent.data); err != nil {
 			w.failf("%s to %s: %v", n.id, p.To, err)
 		}
 	}

@@ -113,15 +113,6 @@ func TestHundredNodes(t *testing.T) {
 	})
 }
 
-// span are the places from low to high-1.
-func span(low, high int) []int {
-	var places []int
-	for i := low; i < high; i++ {
-		places = append(places, i)
-	}
-	return places
-}
-
 // members are the places of the nodes that run as members.
 func (w *World) members() []int {
 	var places []int

@@ -30,13 +30,15 @@ type World struct {
 	nodes  []*node // by place: the incarnation that was started there last
 	places map[member.Address]int
 
-	badClocks float64 // probability that a process starts with a clock that was set back; never taken back
+	commonSeeds int     // how many of the first places are everybody's seeds, if any; the first may found
+	badClocks   float64 // probability that a process starts with a clock that was set back; never taken back
 
 	second   time.Time          // the current second
 	busy     int                // steps in it
 	versions map[hash]version   // by the hash of a vector clock
 	going    map[member.ID]bool // members that somebody has seen on their way out
 	log      log
+	traffic  *traffic // counted if set
 	stats    Stats
 }
 
