@@ -3,11 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/troupe-go/troupe/manage"
 )
 
 func (f *nodeFlags) checkNumbers() error {
@@ -43,6 +47,29 @@ func (f *nodeFlags) checkNames() error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// readToken finds the secret of the management API, without ever showing it.
+func (f *nodeFlags) readToken() error {
+	flag := "-manage-token"
+	f.opts.token = f.token
+	switch {
+	case f.given("manage-token") && f.given("manage-token-file"):
+		return errors.New("-manage-token and -manage-token-file are both given: use one")
+	case f.given("manage-token-file"):
+		flag = "-manage-token-file " + f.tokenFile
+		text, err := os.ReadFile(f.tokenFile)
+		if path := new(fs.PathError); errors.As(err, &path) {
+			return fmt.Errorf("%s: %w", flag, path.Err)
+		}
+		f.opts.token = strings.TrimSpace(string(text))
+	case !f.given("manage-token"):
+		return nil
+	}
+	if err := manage.CheckToken(f.opts.token); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return nil
 }
 
 func (f *nodeFlags) checkAddresses(i int) error {

@@ -58,7 +58,8 @@ type nodeOptions struct {
 	name         string
 	http, manage string
 	audit        string // a path, or empty
-	level        slog.Level
+	level        *slog.LevelVar
+	token        string       // of the management API, or empty: read-only
 	house        house.Config // without its recorder and log
 }
 
@@ -67,6 +68,8 @@ type nodeFlags struct {
 	set                  *flag.FlagSet
 	listen, seeds        string
 	role, style, downing string
+	level                slog.Level
+	token, tokenFile     string
 	opts                 nodeOptions
 }
 
@@ -88,7 +91,9 @@ func newNodeFlags(i int) *nodeFlags {
 	s.DurationVar(&h.Dad.Quiet, "quiet", dad.DefaultQuiet, "how long a chat is quiet before Dad thinks")
 	s.DurationVar(&h.Dad.Think, "think", dad.DefaultThink, "how long Dad thinks")
 	s.StringVar(&f.opts.audit, "audit", "", "`file` to append one line of JSON per event to")
-	s.TextVar(&f.opts.level, "log", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
+	s.StringVar(&f.token, "manage-token", "", "`secret` that lets the management API change the cluster; others on this machine may see it: prefer -manage-token-file")
+	s.StringVar(&f.tokenFile, "manage-token-file", "", "`file` with that secret (default: the API is read-only)")
+	s.TextVar(&f.level, "log", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
 	s.StringVar(&f.downing, "downing", "keep-majority", "who survives a partition: keep-majority or static-quorum:N")
 	for _, t := range f.times() {
 		s.DurationVar(t.value, t.name, t.def, t.usage)
@@ -147,6 +152,7 @@ func parseNode(args []string, help io.Writer) (nodeOptions, error) {
 	check(f.checkNumbers())
 	check(f.checkNames())
 	check(f.checkAddresses(i))
+	check(f.readToken())
 	check(f.apply())
 	if err := errors.Join(problems...); err != nil {
 		return nodeOptions{}, usageError{err}
@@ -186,6 +192,8 @@ func (f *nodeFlags) seedList() []string {
 // apply makes the configuration of the node.
 func (f *nodeFlags) apply() error {
 	h := &f.opts.house
+	f.opts.level = new(slog.LevelVar)
+	f.opts.level.Set(f.level)
 	h.Name = f.opts.name
 	h.Cluster.Listen = f.listen
 	h.Cluster.Seeds = f.seedList()

@@ -9,7 +9,7 @@ import (
 )
 
 // newLog writes for people on a terminal, and for machines elsewhere.
-func newLog(w io.Writer, level slog.Level) *slog.Logger {
+func newLog(w io.Writer, level slog.Leveler) *slog.Logger {
 	if isTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
 	}

@@ -53,11 +53,15 @@ func runNode(ctx context.Context, o nodeOptions, log *slog.Logger) (err error) {
 	if err != nil {
 		return bindError("-listen", o.house.Cluster.Listen, err)
 	}
+	ops, err := manage.Handler(h.Node, manage.Options{Token: o.token, Level: o.level})
+	if err != nil {
+		return errors.Join(err, h.Leave())
+	}
 	edge := h.Edge()
 	mux := http.NewServeMux()
 	page.Routes(mux)
 	servers.serve(chats, edge.Handler(mux), log)
-	servers.serve(management, manage.Handler(h.Node, manage.Options{}), log)
+	servers.serve(management, ops, log)
 	log.Info("serving", "page", "http://"+chats.Addr().String()+"/", "manage", "http://"+management.Addr().String()+"/cluster/members")
 	select {
 	case <-ctx.Done():
@@ -119,13 +123,14 @@ const (
 	writeWithin = 20 * time.Second
 	idleFor     = time.Minute
 	closeWithin = time.Second
+	maxHeader   = 16 << 10 // bytes
 )
 
 // serve serves until close; an error is logged, since the node can go on.
 func (s *servers) serve(l net.Listener, h http.Handler, log *slog.Logger) {
 	srv := &http.Server{
 		Handler: h, ReadTimeout: readWithin, WriteTimeout: writeWithin, IdleTimeout: idleFor,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	s.running = append(s.running, srv)
 	s.serving.Go(func() {
