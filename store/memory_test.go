@@ -1,0 +1,15 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/troupe-go/troupe/store"
+	"github.com/troupe-go/troupe/store/storetest"
+)
+
+func TestMemory(t *testing.T) {
+	storetest.Run(t, func(testing.TB) storetest.Harness {
+		m := store.NewMemory()
+		return storetest.Harness{Open: func(testing.TB) store.Store { return m }}
+	})
+}
