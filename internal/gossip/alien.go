@@ -69,23 +69,26 @@ func (m *Machine) wrongCluster(from member.ID, name string) bool {
 	return true
 }
 
-// meet takes note that a member of another cluster knows of this one. Both sides
-// should: to have two is an error. But if this one is still incomplete and
-// cannot become complete any more, or if it is the one of two incomplete ones that
-// has to give way, this node ends; started anew, it joins the other one.
+// meet takes note of a member of another cluster that knows of this one. Both
+// sides should know: to have two is an error. But if this node's cluster has not
+// begun and is not going to, because the other one was first, or is the one of two
+// incomplete ones that has to give way, this node ends; started anew, it joins
+// the other one.
 //
-// A node that has seen its cluster complete stays. So no member counts for two
-// clusters at once: see [JoinContacts].
+// A node that has seen its cluster complete stays as long as no other has begun.
+// So no member counts for two clusters at once: see [JoinContacts].
 func (m *Machine) meet(from member.ID, msg InitJoinAck) {
 	m.foreign(from, msg.ID)
 	if msg.ID == 0 {
 		return
 	}
-	complete := len(m.state.Members) >= m.state.Quorum
-	if m.state.Quorum > 0 && (!msg.Unborn || !complete && msg.ID < m.state.ID) {
+	own := m.state.stage()
+	if own < msg.Stage || own == Incomplete && own == msg.Stage && msg.ID < m.state.ID {
 		m.stop(Superseded, "cluster %v of this name, to which %v belongs, came first, while cluster %v of this node had %d of the %d members "+
 			"that it needs to begin: start this node anew to join it", msg.ID, from, m.state.ID, len(m.state.Members), m.state.Quorum)
 		return
 	}
-	m.send(from, m.status())
+	if msg.Invitation {
+		m.send(from, m.ack(nil))
+	}
 }

@@ -24,7 +24,7 @@ func samples(n *node) []Message {
 	return []Message{
 		InitJoin{Cluster: "test", Settings: []Setting{{"sbr", "keep-majority"}}, Choice: addr(3)},
 		InitJoinAck{
-			Cluster: "test", Check: Compatible, Settings: []Setting{{"sbr", "keep-majority"}}, ID: gossip.ID, Invitation: true, Unborn: true,
+			Cluster: "test", Check: Compatible, Settings: []Setting{{"sbr", "keep-majority"}}, ID: gossip.ID, Invitation: true, Stage: Begun,
 		},
 		InitJoinNack{Cluster: "test", Choice: addr(3)},
 		Join{Cluster: "test", Node: n.id, Roles: []string{"dad", "edge"}, DataCenter: "default", AppVersion: "1.2", ID: gossip.ID},

@@ -159,9 +159,10 @@ func (m *Machine) forgetOldTombstones(s *State) *State {
 }
 
 // weaklyUp lets joining members work, though somebody is unreachable and so
-// nothing is agreed. They own nothing that needs agreement.
+// nothing is agreed. They own nothing that needs agreement. A cluster does not
+// begin with them.
 func (m *Machine) weaklyUp(p Perspective) {
-	if !m.enough(p) {
+	if !m.enough(p) || p.Quorum > 0 {
 		return
 	}
 	var changed []member.Member

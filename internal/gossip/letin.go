@@ -30,10 +30,7 @@ func (m *Machine) takesIn() bool { return m.phase == joined && !going(m.self().S
 // checked compares a joiner's settings with the own ones and gives it the own
 // ones of the same names, so that both can say what differs.
 func (m *Machine) checked(from member.ID, theirs []Setting) InitJoinAck {
-	ack := InitJoinAck{
-		Cluster: m.cfg.Cluster, ID: m.state.ID, Unborn: m.state.Quorum > 0,
-		Settings: common(m.cfg.Agree, theirs),
-	}
+	ack := m.ack(common(m.cfg.Agree, theirs))
 	if len(theirs) == 0 {
 		return ack
 	}
@@ -43,6 +40,11 @@ func (m *Machine) checked(from member.ID, theirs []Setting) InitJoinAck {
 		m.notes = append(m.notes, JoinerRefused{from, text})
 	}
 	return ack
+}
+
+// ack tells of the cluster that this node is a member of.
+func (m *Machine) ack(settings []Setting) InitJoinAck {
+	return InitJoinAck{Cluster: m.cfg.Cluster, ID: m.state.ID, Stage: m.state.stage(), Settings: settings}
 }
 
 // letIn adds a joiner to the cluster.
@@ -122,9 +124,9 @@ func (m *Machine) invite() {
 	}
 	for _, a := range m.otherSeeds() {
 		if !m.state.occupied(a) {
-			m.send(member.ID{Address: a}, InitJoinAck{
-				Cluster: m.cfg.Cluster, ID: m.state.ID, Settings: m.cfg.Agree, Invitation: true, Unborn: m.state.Quorum > 0,
-			})
+			invitation := m.ack(m.cfg.Agree)
+			invitation.Invitation = true
+			m.send(member.ID{Address: a}, invitation)
 			m.timers.set(inviteTimer, m.now.Add(m.cfg.Times.JoinRetry/2))
 		}
 	}

@@ -27,8 +27,8 @@ type (
 		Settings []Setting        `cbor:"3,keyasint,omitempty"` // the member's values of the same names
 		ID       member.ClusterID `cbor:"4,keyasint"`
 
-		Invitation bool `cbor:"5,keyasint,omitempty"`
-		Unborn     bool `cbor:"6,keyasint,omitempty"` // nobody has come up yet: see [State].Quorum
+		Invitation bool  `cbor:"5,keyasint,omitempty"`
+		Stage      Stage `cbor:"6,keyasint"`
 	}
 
 	// InitJoinNack says that the seed is no member, or is about to be none.
@@ -100,6 +100,16 @@ type Count struct {
 	Node member.ID `cbor:"1,keyasint"`
 	N    uint64    `cbor:"2,keyasint"` // positive
 }
+
+// Stage tells how far a cluster has come since it was founded. See [State].Quorum.
+type Stage uint8
+
+// The stages; the numbers travel.
+const (
+	Incomplete Stage = iota // it needs more members to begin
+	Complete                // it has them, but not all agree
+	Begun                   // members have come up
+)
 
 // Check is what a member found when it compared the joiner's values with its
 // own.

@@ -29,6 +29,18 @@ type Tombstone struct {
 	Removed int64 // Unix milliseconds at the node that removed it; only as exact as their clocks agree
 }
 
+// stage tells how far the cluster has come, as far as this version tells.
+func (s *State) stage() Stage {
+	switch {
+	case s.Quorum == 0:
+		return Begun
+	case len(s.Members) < s.Quorum:
+		return Incomplete
+	default:
+		return Complete
+	}
+}
+
 // Member finds a member by identity.
 func (s *State) Member(id member.ID) (member.Member, bool) {
 	i, ok := s.find(id)

@@ -27,7 +27,8 @@ type world struct {
 	uid   int64
 	steps int
 	cut   func(from, to member.ID) bool
-	codec bool // encode and decode each message
+	codec bool                                   // encode and decode each message
+	delay func(from, to member.ID) time.Duration // added to each delivery; nil: none
 }
 
 // node is one incarnation.
@@ -165,6 +166,9 @@ func (w *world) send(from *node, p Packet) {
 			return
 		}
 		at := w.now.Add(time.Millisecond + time.Duration(w.rand.IntN(4))*time.Millisecond)
+		if w.delay != nil {
+			at = at.Add(w.delay(from.id, to.id))
+		}
 		if last := to.last[from.id]; at.Before(last) {
 			at = last
 		}
