@@ -68,8 +68,10 @@ func (h *history) learn(now time.Time, o gossip.Output) {
 			if e.Reason == gossip.WrongCluster || e.Reason == gossip.Outdated {
 				h.note(now, member.WaitConfig, e.From, e.Text)
 			}
+		case gossip.JoinerRefused:
+			h.note(now, member.WaitConfig, e.Joiner, "this node refused it: "+e.Text)
 		case gossip.OtherCluster:
-			h.note(now, member.WaitCluster, e.From, "it belongs to another cluster of the same name, or this node was removed from it")
+			h.note(now, member.WaitCluster, e.From, "it belongs to another cluster of the same name, "+e.ID.String())
 		}
 	}
 	if o.View != nil {
