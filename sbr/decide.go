@@ -1,8 +1,6 @@
 package sbr
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
@@ -30,6 +28,9 @@ func Decide(strategy Strategy, in Situation) Decision {
 		Situation:           s.Situation,
 	}
 	d.Down, d.FellBack = s.downs(strategy, v.action)
+	if d.NeedsLease() {
+		d.Lease = LeaseAsked
+	}
 	return d
 }
 
@@ -89,64 +90,16 @@ func (d Decision) Denied() Decision {
 		return d
 	}
 	d.Down, d.FellBack = newSides(d.Situation).downs(nil, d.Action)
-	d.Reason = "the lease is held by another side"
+	d.Lease = LeaseDenied
+	d.Reason = "another side has the lease, or this one could not make sure of it"
 	d.AcquireDelay = 0
 	return d
 }
 
-// Describe tells the decision to people: what was seen by whom, which rule
-// decided, and what follows.
-func (d Decision) Describe() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s: %s, because %s\n", d.Strategy, d.Situation.Self, d.Action, d.Reason)
-	for _, m := range d.Situation.Members {
-		fmt.Fprintf(&b, "  %s\n", d.describeMember(m))
-	}
-	if d.FellBack {
-		b.WriteString("no fully connected rest was found, so everybody goes\n")
-	}
-	if d.NeedsLease() {
-		fmt.Fprintf(&b, "asks for the lease after %v; if it is denied, downs: %s\n", d.AcquireDelay, list(d.Denied().Down))
-	}
-	fmt.Fprintf(&b, "downs: %s\n", list(d.Down))
-	return b.String()
-}
-
-func (d Decision) describeMember(m member.Member) string {
-	var b strings.Builder
-	reachable := "reachable"
-	if contains(d.Situation.Unreachable, m.ID) {
-		reachable = "unreachable"
-	}
-	fmt.Fprintf(&b, "%s: %s, %s", m.ID, m.Status, reachable)
-	var observers []member.ID
-	for _, o := range d.Situation.Observations {
-		if o.Subject == m.ID {
-			observers = append(observers, o.Observer)
-		}
-	}
-	if len(observers) > 0 {
-		fmt.Fprintf(&b, ", not reached by %s", list(sorted(observers)))
-	}
-	if contains(d.IndirectlyConnected, m.ID) {
-		b.WriteString(", indirectly connected")
-	}
-	if !contains(sorted(d.Situation.SeenBy), m.ID) {
-		b.WriteString(", has not seen this membership")
-	}
-	return b.String()
-}
-
-func list(ids []member.ID) string {
-	if len(ids) == 0 {
-		return "nobody"
-	}
-	var b strings.Builder
-	for i, id := range ids {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(id.String())
-	}
-	return b.String()
+// granted is what a decision that needs a lease becomes with it.
+func (d Decision) granted() Decision {
+	d.Lease = LeaseGranted
+	d.Reason = "this side has the lease"
+	d.AcquireDelay = 0
+	return d
 }

@@ -41,7 +41,9 @@ type (
 	// decision waits a little for what becomes of it.
 	Tick struct{ Awaiting bool }
 	// LeaseReply answers Output.Acquire. A reply that did not come in time is
-	// no denial: ask the lease store again before stepping this.
+	// no denial: ask the lease store again before stepping this. When all who
+	// were unreachable came back while the lease was asked for, the decision
+	// was dropped and the answer changes nothing: Output.Release gives it back.
 	LeaseReply struct{ Acquired bool }
 )
 
@@ -61,11 +63,13 @@ func (LeaseReply) input()    {}
 type Output struct {
 	// Down are the nodes to mark as down, in order, this node last.
 	Down []member.ID
-	// Decision is set when one was taken that downs somebody or asks for a
-	// lease first.
-	Decision *Decision
+	// Events are news for people and tools, in order. A decision that downs
+	// somebody, or asks for a lease first, is one.
+	Events []Event
 	// Acquire asks for the lease, after its delay; step LeaseReply in the end.
 	Acquire *Acquire
+	// Release gives the lease back that came for a decision dropped meanwhile.
+	Release bool
 	// Wake is when to step a Tick next; zero for not before another input.
 	Wake time.Time
 }

@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// maxAcquireDelay bounds LeaseMajority.AcquireDelay: for longer nobody wants to
+// wait for an answer from either side.
+const maxAcquireDelay = time.Minute
+
 // LeaseMajority lets a lease decide, which only one side can get: it needs a
 // store that both sides can reach, and is then safe whatever the sides count.
 // The smaller side asks later, so that the larger one usually survives.

@@ -34,6 +34,9 @@ type Resolver struct {
 	again    time.Time // when to see whether a member that was silent at the time of decision has spoken
 	pending  *Decision // waits for its lease
 	view     *member.View
+
+	rehearsed bool  // a dry run has decided about what has not changed since
+	watch     watch // what was told
 }
 
 // NewResolver makes the resolver of a node that knows nobody yet.
@@ -52,6 +55,9 @@ func (r *Resolver) Step(now time.Time, in Input) Output {
 	default:
 		r.learn(now, in)
 		r.settled = false
+	}
+	if e := r.news(now); e != nil {
+		out.Events = append(out.Events, e)
 	}
 	out.Wake = r.wake()
 	return out
@@ -85,7 +91,7 @@ func (r *Resolver) learn(now time.Time, in Input) {
 	case Seen:
 		r.seen = in.By
 	case Stalled:
-		r.changed = now
+		r.disturbed(now)
 		if !r.unstable.IsZero() {
 			r.unstable = now
 		}
@@ -104,7 +110,7 @@ func (r *Resolver) memberChanged(now time.Time, m member.Member) {
 		return
 	}
 	if m.Status == member.Up || m.Status == member.Exiting {
-		r.changed = now
+		r.disturbed(now)
 	}
 	if m.ID == r.self && m.Status != member.Joining {
 		r.wasIn = true
@@ -129,11 +135,16 @@ func (r *Resolver) reachabilityChanged(now time.Time, m member.Member, reachable
 	} else {
 		r.unreachable = union(r.unreachable, []member.ID{m.ID})
 	}
-	r.changed = now
+	r.disturbed(now)
 	if r.unstable.IsZero() {
 		r.unstable = now
 	}
 	r.comeToRest()
+}
+
+// disturbed begins the wait for stability anew.
+func (r *Resolver) disturbed(now time.Time) {
+	r.changed, r.rehearsed = now, false
 }
 
 // comeToRest ends a time of instability when all who are still unreachable are
@@ -150,6 +161,9 @@ func (r *Resolver) comeToRest() {
 		}
 	}
 	r.unstable = time.Time{}
+	if len(r.missed()) == 0 {
+		r.pending = nil // it asked for a lease that nobody needs any more
+	}
 }
 
 func (r *Resolver) find(id member.ID) (int, bool) {
@@ -170,17 +184,17 @@ func (r *Resolver) tick(now time.Time, awaiting bool) Output {
 	case r.idle():
 		return Output{}
 	case r.orphaned():
-		return r.carryOut(now, r.downSelf())
+		return r.carryOut(now, r.waited(now, r.downSelf()))
 	case r.tooLongUnstable(now):
-		return r.carryOut(now, r.downEverybody(now))
+		return r.carryOut(now, r.waited(now, r.downEverybody(now)))
 	case !r.responsible() || now.Before(r.stableAt()):
 	case awaiting && now.Before(r.awaitsUntil()):
 		r.again = earlier(now.Add(awaitedFor/6), r.awaitsUntil())
 	default:
-		d := Decide(r.settings.Strategy, r.situation())
-		if d.NeedsLease() && len(d.Down) > 0 {
+		d := r.waited(now, Decide(r.settings.Strategy, r.situation()))
+		if d.NeedsLease() && len(d.Down) > 0 && !d.DryRun {
 			r.pending = &d
-			return Output{Decision: &d, Acquire: &Acquire{At: now.Add(d.AcquireDelay)}}
+			return Output{Events: []Event{d}, Acquire: &Acquire{At: now.Add(d.AcquireDelay)}}
 		}
 		return r.carryOut(now, d)
 	}
@@ -188,7 +202,7 @@ func (r *Resolver) tick(now time.Time, awaiting bool) Output {
 }
 
 // idle tells that there is nothing to decide whatever the time.
-func (r *Resolver) idle() bool { return r.down || r.settled || r.pending != nil }
+func (r *Resolver) idle() bool { return r.down || r.settled || r.rehearsed || r.pending != nil }
 
 // orphaned tells whether this node was just being let in by a membership of
 // which all others have been downed. Whoever downed them may not have known of
@@ -211,14 +225,23 @@ func (r *Resolver) orphaned() bool {
 
 func (r *Resolver) leaseReply(now time.Time, acquired bool) Output {
 	if r.pending == nil {
-		return Output{}
+		return Output{Release: acquired}
 	}
-	d := *r.pending
+	d := r.waited(now, *r.pending)
 	r.pending = nil
-	if !acquired {
-		d = d.Denied()
+	if acquired {
+		return r.carryOut(now, d.granted())
 	}
-	return r.carryOut(now, d)
+	return r.carryOut(now, d.Denied())
+}
+
+// waited adds what the resolver knows of a decision beyond its rule.
+func (r *Resolver) waited(now time.Time, d Decision) Decision {
+	if !r.watch.since.IsZero() {
+		d.Waited = now.Sub(r.watch.since)
+	}
+	d.DryRun = r.settings.DryRun
+	return d
 }
 
 // carryOut orders the downs of a final decision: this node comes last, because
@@ -228,9 +251,15 @@ func (r *Resolver) carryOut(now time.Time, d Decision) Output {
 		r.settled = true
 		return Output{}
 	}
+	out := Output{Events: []Event{d}}
 	r.changed, r.unstable = now, time.Time{}
+	if d.DryRun {
+		r.rehearsed = true
+		return out
+	}
 	self := []member.ID{r.self}
-	return Output{Decision: &d, Down: append(subtract(d.Down, self), intersect(d.Down, self)...)}
+	out.Down = append(subtract(d.Down, self), intersect(d.Down, self)...)
+	return out
 }
 
 // responsible tells whether there is something to decide, by this node.
@@ -300,24 +329,29 @@ func (r *Resolver) decision(a Action, reason string) Decision {
 }
 
 func (r *Resolver) wake() time.Time {
+	var wake time.Time
+	if !r.down && r.wasIn && r.hasNews() {
+		wake = r.watch.next
+	}
 	if r.idle() {
-		return time.Time{}
+		return wake
 	}
 	if r.orphaned() {
 		return r.changed // at once
 	}
-	var wake time.Time
 	if until := r.unstableUntil(); !until.IsZero() {
-		wake = until.Add(1)
+		wake = soonest(wake, until.Add(1))
 	}
 	if r.responsible() {
-		at := r.stableAt()
-		if at.Before(r.again) {
-			at = r.again
-		}
-		if wake.IsZero() || at.Before(wake) {
-			wake = at
-		}
+		wake = soonest(wake, later(r.stableAt(), r.again))
 	}
 	return wake
+}
+
+// soonest is the earlier of two times, of which the zero one is never.
+func soonest(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return earlier(a, b)
 }

@@ -87,8 +87,8 @@ func (a Action) String() string {
 	return "unknown"
 }
 
-// Decision is a rule applied to a situation. Its [Decision.Describe] tells the
-// whole story.
+// Decision is a rule applied to a situation. It is an [Event]: String tells it
+// in one line, Describe the whole story.
 type Decision struct {
 	Strategy            string
 	Action              Action
@@ -96,6 +96,22 @@ type Decision struct {
 	IndirectlyConnected []member.ID // in order
 	FellBack            bool        // no connected rest could be found, so everybody goes
 	Reason              string      // the part of the rule that decided, in words
-	AcquireDelay        time.Duration
+	Lease               LeaseState
+	AcquireDelay        time.Duration // how long this side waits before it asks for the lease
 	Situation           Situation
+
+	// What a [Resolver] adds.
+	Waited time.Duration // since the first of the unreachable was noticed; 0 when none was
+	DryRun bool          // nobody is downed, and no lease is asked for
 }
+
+// LeaseState says where a decision stands with its lease.
+type LeaseState uint8
+
+// The states of a decision's lease.
+const (
+	LeaseNone    LeaseState = iota // the decision needs none
+	LeaseAsked                     // Down is what follows if it is granted
+	LeaseGranted                   // final
+	LeaseDenied                    // final: [Decision.Denied]
+)

@@ -1,9 +1,14 @@
 package sbr
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Settings of a [Resolver]; zero fields have the defaults told beside them.
-// They must be the same on all nodes of a cluster.
+// All but DryRun must be the same on all nodes of a cluster.
 type Settings struct {
 	// Strategy decides. Default KeepMajority{}.
 	Strategy Strategy
@@ -18,6 +23,63 @@ type Settings struct {
 	// flaps never agree. Zero is 3/4 of StableAfter, at least 4 s; negative
 	// never does it.
 	DownAllWhenUnstable time.Duration
+	// DryRun decides and tells all, and downs nobody: to see what a strategy
+	// would do to a cluster before it is trusted with it. Members that are
+	// really gone stay until they are downed by hand. Nodes may differ in it, so
+	// that a roll-out can turn it off; the one that decides counts. Default off.
+	DryRun bool
+}
+
+// maxWait is where a wait for stability is no wait any more: members that are
+// gone block whatever needs all, such as joining.
+const maxWait = time.Hour
+
+// Validate reports all that cannot be meant, joined, each with what to do.
+func (s Settings) Validate() error {
+	var problems []error
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if s.StableAfter > maxWait {
+		problem("StableAfter is %v: use up to %v, or zero to follow the size of the cluster", s.StableAfter, maxWait)
+	}
+	if s.DownAllWhenUnstable > maxWait {
+		problem("DownAllWhenUnstable is %v: use up to %v, or a negative value to never down all", s.DownAllWhenUnstable, maxWait)
+	}
+	var role string
+	switch q := s.withDefaults().Strategy.(type) {
+	case KeepMajority:
+		role = q.Role
+	case StaticQuorum:
+		role = q.Role
+		if q.Size < 1 {
+			problem("StaticQuorum.Size is %d: use more than half of the nodes that the cluster has when it is whole", q.Size)
+		}
+	case KeepOldest:
+		role = q.Role
+	case LeaseMajority:
+		role = q.Role
+		if q.AcquireDelay < 0 || q.AcquireDelay > maxAcquireDelay {
+			problem("LeaseMajority.AcquireDelay is %v: use 0 to %v; 2s is usual", q.AcquireDelay, maxAcquireDelay)
+		}
+		if s.DownAllWhenUnstable < 0 {
+			problem("DownAllWhenUnstable is off and the strategy is %s: a side that never comes to rest would ask when the other has given the lease back; leave it at zero", q.Name())
+		}
+	}
+	if strings.TrimSpace(role) != role || strings.HasPrefix(role, "dc-") {
+		problem("Role %q of %s is not a role name (spaces around it, or the reserved prefix dc-)", role, s.withDefaults().Strategy.Name())
+	}
+	return errors.Join(problems...)
+}
+
+// LeaseTime is how long a side that was granted the lease keeps it: the other
+// side may begin to wait later, wait until it loses patience, and then ask
+// late, and must still be refused.
+func (s Settings) LeaseTime(members int) time.Duration {
+	limit, _ := s.unstableAfter(members)
+	delay := time.Duration(0)
+	if l, ok := s.Strategy.(LeaseMajority); ok {
+		delay = l.AcquireDelay
+	}
+	return 2*limit + delay
 }
 
 // StableAfter gives the time that suits a cluster of so many members: 7 s up to

@@ -57,12 +57,15 @@ func (s *sides) withoutDoubt() *sides {
 func (s *sides) downable() []member.ID {
 	var ids []member.ID
 	for _, m := range s.Members {
-		if m.Status != member.Down && m.Status != member.Exiting {
+		if downable(m) {
 			ids = append(ids, m.ID)
 		}
 	}
 	return ids
 }
+
+// downable tells whether a decision may down m: it is not on its way out.
+func downable(m member.Member) bool { return m.Status != member.Down && m.Status != member.Exiting }
 
 // electorate says which members a rule counts. Members that come or go may
 // already be counted differently by the other side, so a rule can ask twice.

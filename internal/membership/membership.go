@@ -39,6 +39,8 @@ type Output struct {
 	Decision *sbr.Decision
 	// Acquire asks for the resolver's lease; answer with [Core.LeaseReply].
 	Acquire *sbr.Acquire
+	// Release gives back the lease that was granted for nothing.
+	Release bool
 }
 
 // New makes the core of a node that has not joined yet.
@@ -95,9 +97,16 @@ func (c *Core) step(now time.Time, in gossip.Input, out *Output) {
 func (c *Core) resolve(now time.Time, in sbr.Input, out *Output) {
 	o := c.resolver.Step(now, in)
 	c.resolverWake = o.Wake
-	if o.Decision != nil {
-		out.Decision, out.Acquire = o.Decision, o.Acquire
+	for _, e := range o.Events {
+		out.Events = append(out.Events, Downing{News: e})
+		if d, ok := e.(sbr.Decision); ok {
+			out.Decision = &d
+		}
 	}
+	if o.Acquire != nil {
+		out.Acquire = o.Acquire
+	}
+	out.Release = out.Release || o.Release
 	for _, id := range o.Down {
 		c.down(now, id, out)
 	}
