@@ -2,6 +2,7 @@ package troupe
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/troupe-go/troupe/internal/gossip"
 )
@@ -16,5 +17,7 @@ func (s settings) agreement() []gossip.Setting {
 		{Name: "Downing.StableAfter", Value: s.Downing.StableAfter.String()},
 		{Name: "Times.Heartbeat", Value: times.Heartbeat.String()},
 		{Name: "Times.AcceptablePause", Value: times.AcceptablePause.String()},
+		{Name: "Times.Isolation", Value: times.Isolation.String()},
+		{Name: "NoCrashDetection", Value: strconv.FormatBool(s.NoCrashDetection)},
 	}
 }

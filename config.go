@@ -68,6 +68,12 @@ type Config struct {
 	// Downing decides which side of a partition survives, and after how long;
 	// it must agree in the cluster. Default: keep the majority.
 	Downing sbr.Settings
+	// NoCrashDetection makes nodes wait for silence before they hold a member for
+	// dead, though its links broke and its address refuses. It must be set where
+	// something refuses or resets connections in the name of living nodes: a proxy,
+	// a load balancer, a sidecar, a firewall. It must agree in the cluster. Default
+	// false: a crash is confirmed within Times.Isolation and a few round trips.
+	NoCrashDetection bool
 	// Times are the membership's intervals and time-outs.
 	Times Times
 	// Transport carries the links. Default [transport.TCP].
@@ -164,6 +170,9 @@ func (c Config) resolve() (settings, error) {
 	}
 	if _, lease := c.Downing.Strategy.(sbr.LeaseMajority); lease {
 		problem("Downing.Strategy %s needs a lease store, and a node has none: use sbr.KeepMajority or sbr.StaticQuorum", c.Downing.Strategy.Name())
+	}
+	if c.NoCrashDetection && c.Times.Isolation != 0 {
+		problem("Times.Isolation is %v, and NoCrashDetection switches off what it is for: leave one of them out", c.Times.Isolation)
 	}
 	if err := c.Times.Validate(); err != nil {
 		problem("Times: %w", err)

@@ -149,7 +149,7 @@ func (n *Node) end(why error) {
 		<-n.leave.done
 		n.err = errors.Join(n.err, n.leave.err)
 	}
-	n.redials.end(n)
+	n.redials.end()
 	n.replies.reject(func(ID) bool { return true }, errEnded)
 	if err := within(stopWithin, n.system.Stop); err != nil {
 		n.log.Error("actors did not stop in time", slog.Any("error", err))

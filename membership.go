@@ -33,7 +33,7 @@ func newCore(s settings, id ID) *membership.Core {
 			Times: s.Times, MinMembers: s.MinMembers, MinRoleMembers: s.MinMembersOf, Rand: newRand(id),
 			Agree: s.agreement(), JoinAnyway: s.JoinAnyway,
 		},
-		Downing: s.Downing,
+		Downing: s.Downing, NoCrashDetection: s.NoCrashDetection,
 	})
 }
 
@@ -97,6 +97,8 @@ func (n *Node) logEvent(e gossip.Event) {
 		n.log.Info("leader changed", slog.Any("leader", e.Leader))
 	case gossip.Stalled:
 		n.log.Warn("this node did not run for a while; it withholds verdicts on others", slog.Duration("by", e.By))
+	case gossip.CrashVoted, gossip.CrashConfirmed, gossip.ListenerLost:
+		n.logCrash(e)
 	case gossip.OtherCluster:
 		if skipped, ok := n.complain.worth(time.Now(), e.From, "other cluster"); ok {
 			n.log.Error("another cluster of the same name exists", slog.Any("from", e.From), slog.String("cluster", e.ID.String()),

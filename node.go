@@ -97,6 +97,7 @@ type Node struct {
 
 	confirms chan struct{} // wakes the owner goroutine
 	pulse    pulse
+	redials  redials       // owned by the owner goroutine
 	complain complaints    // owned by the owner goroutine
 	leave    handOver      // owned by the owner goroutine
 	kill     chan struct{} // closed by Kill
@@ -142,6 +143,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	n.started.Store(true)
 	go n.loopback.run()
 	n.core = newCore(s, n.id)
+	n.redials.start(n, s)
 	go n.own()
 	n.join()
 	return n, nil

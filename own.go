@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -36,11 +37,13 @@ func (n *Node) own() {
 		}
 		n.pulse.beat()
 		out := n.core.Step(time.Now(), in)
+		n.pulse.cutAt(out.CutOff)
 		n.carryOut(out)
 		if out.Stop != nil {
 			n.end(stopError(out.Stop))
 			return
 		}
+		n.redials.follow(n, n.core.Suspects())
 		n.confirm()
 		wait := n.pulse.lookAgain()
 		if !out.Wake.IsZero() {
@@ -119,6 +122,9 @@ func (e *EndError) Unwrap() error { return e.Cause }
 // Start has put the node together.
 type linkHandler struct{ n *Node }
 
+// Batch looks at the clock once for all frames that were read at once.
+func (h linkHandler) Batch(member.ID, transport.Lane) { h.n.pulse.paused() }
+
 func (h linkHandler) Receive(from member.ID, lane transport.Lane, payload []byte) {
 	if !h.n.started.Load() { // cheaper on every frame than the channel
 		<-h.n.ready
@@ -129,6 +135,7 @@ func (h linkHandler) Receive(from member.ID, lane transport.Lane, payload []byte
 func (h linkHandler) LinkUp(peer member.ID) {
 	<-h.n.ready
 	h.n.log.Debug("link up", slog.Any("peer", peer))
+	_ = h.n.tell(context.Background(), gossip.Dialed{Peer: peer, Result: gossip.Answered})
 }
 
 func (h linkHandler) LinkDown(peer member.ID, err error) {
@@ -136,9 +143,13 @@ func (h linkHandler) LinkDown(peer member.ID, err error) {
 	h.n.linkDown(peer, err)
 }
 
-// linkDown draws the one conclusion that a refused link allows: who has
-// quarantined this node has seen it removed from the cluster.
+// linkDown draws what conclusions the end of a link allows: one that broke may be
+// the peer's death, and who has quarantined this node has seen it removed from
+// the cluster.
 func (n *Node) linkDown(peer ID, err error) {
+	if transport.Broke(err) {
+		_ = n.tell(context.Background(), gossip.LinkBroke{Peer: peer}) // ends with the node
+	}
 	var refused *transport.RefusedError
 	if !errors.As(err, &refused) || refused.Reason == transport.RefusedClosing {
 		n.log.Debug("link down", slog.Any("peer", peer), slog.Any("error", err))

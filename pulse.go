@@ -20,11 +20,15 @@ import (
 //
 // Whoever notices the gap first holds everything: all goroutines wake at the same
 // time, and the owner goroutine need not be the first to run.
+//
+// The same holds for a node that has lost its links to so many members that they
+// may be about to confirm its crash: see membership.Output.CutOff.
 type pulse struct {
-	began time.Time
-	limit time.Duration // a gap beyond it must be confirmed
-	last  atomic.Int64  // when the owner goroutine ran last, since began
-	held  atomic.Pointer[hold]
+	began  time.Time
+	limit  time.Duration // a gap beyond it must be confirmed
+	last   atomic.Int64  // when the owner goroutine ran last, since began
+	cutOff atomic.Int64  // when this node has to stop acting, since began; zero: it need not
+	held   atomic.Pointer[hold]
 }
 
 // A hold is one time of not acting.
@@ -59,15 +63,34 @@ const askAliveEvery = 100 * time.Millisecond
 
 func (p *pulse) start(limit time.Duration) { p.began, p.limit = time.Now(), limit }
 
+// cutAt takes over when this node has to stop acting; zero: it need not.
+func (p *pulse) cutAt(t time.Time) {
+	var since int64
+	if !t.IsZero() {
+		since = max(1, int64(t.Sub(p.began)))
+	}
+	p.cutOff.Store(since)
+}
+
+// isCut tells whether the time to stop acting has come, and is not over.
+func (p *pulse) isCut(now time.Duration) bool {
+	at := p.cutOff.Load()
+	return at != 0 && int64(now) >= at
+}
+
 // paused tells whether the node may not act now. It reads the clock anew, so
 // that it is right on any goroutine of a process that has just woken.
 func (p *pulse) paused() bool {
 	now := time.Since(p.began)
-	if gap := now - time.Duration(p.last.Load()); gap > p.limit {
+	if gap := now - time.Duration(p.last.Load()); gap > p.limit || p.isCut(now) {
 		p.held.CompareAndSwap(nil, newHold(now))
 	}
 	return p.held.Load() != nil
 }
+
+// holds tells whether somebody has noticed a gap that is not confirmed yet. It
+// does not read the clock.
+func (p *pulse) holds() bool { return p.held.Load() != nil }
 
 // beat is called by the owner goroutine whenever it runs.
 func (p *pulse) beat() {
@@ -77,10 +100,14 @@ func (p *pulse) beat() {
 
 // lookAgain is when the owner goroutine must run again at the latest.
 func (p *pulse) lookAgain() time.Duration {
-	if p.held.Load() != nil {
+	switch at := p.cutOff.Load(); {
+	case p.held.Load() != nil:
 		return askAliveEvery
+	case at != 0:
+		return max(0, time.Duration(at)-time.Since(p.began))
+	default:
+		return p.limit / 3
 	}
-	return p.limit / 3
 }
 
 // wait returns when the node may act; false when it never will again.
@@ -116,7 +143,8 @@ func confirmed(v *View, yes map[ID]bool) bool {
 }
 
 // Paused tells whether this node does not act at present, because it was not
-// running for a while and does not know yet whether it is still a member. Who
+// running for a while, or lost its links to most others, and does not know yet
+// whether it is still a member. Who
 // serves requests should refuse them meanwhile: what it would do may be another node's
 // by now. Entities and served actors are held by themselves.
 func (n *Node) Paused() bool { return n.pulse.paused() }
@@ -130,16 +158,21 @@ func (n *Node) confirm() {
 	if h == nil {
 		return
 	}
+	cut := n.pulse.isCut(time.Since(n.pulse.began))
 	if !h.said {
 		h.said = true
-		n.log.Warn("this node was not running for a while; it holds everything until a majority has confirmed that it is still a member")
+		why := "it was not running for a while"
+		if cut {
+			why = "its links to most members are broken"
+		}
+		n.log.Warn("this node holds everything until a majority has confirmed that it is still a member", slog.String("why", why))
 	}
 	v := n.View()
 	if self, in := v.SelfMember(); in && self.Status == member.Down {
 		return
 	}
 	yes := h.confirmedBy()
-	if confirmed(v, yes) {
+	if !cut && confirmed(v, yes) {
 		n.pulse.held.Store(nil)
 		close(h.over)
 		n.log.Info("this node goes on", slog.Duration("held", time.Since(n.pulse.began)-h.since))

@@ -42,7 +42,7 @@ func (p Perspective) crashed() []member.ID {
 
 // hurry speeds up what removes a crashed member, from the news of its end to the
 // news of its removal: a new version goes to all at once instead of to one each
-// round, and the leader acts in the same Step in which all have seen it.
+// round, and the leader acts as soon as all have seen it.
 func (m *Machine) hurry(before *State) {
 	if m.phase != joined || m.state == before {
 		return
@@ -61,12 +61,8 @@ func (m *Machine) hurry(before *State) {
 		if m.perspective().validTarget(s.leader) {
 			m.sendState(s.leader) // it may not know yet that all have seen it
 		}
-	default:
-		agreed := m.state
-		m.moveOn(s.Perspective)
-		if m.state != agreed {
-			m.sendStateToUnseen()
-		}
+	default: // in a Step of its own, so that subscribers hear of the crash before the removal
+		m.timers.set(leaderTimer, m.now)
 	}
 }
 

@@ -133,6 +133,7 @@ func (m *Machine) removable(p Perspective) []member.ID {
 	for _, other := range p.Members {
 		switch {
 		case !going(other.Status), other.ID == p.Self:
+		case p.Table.Worst(other.ID) == Terminated && !m.told.down(other.ID): // subscribers hear of the crash first
 		case other.DataCenter != p.DataCenter, unreachable.has(other.ID),
 			other.Status == member.Exiting && m.confirmed.has(other.ID):
 			gone = append(gone, other.ID)

@@ -33,9 +33,6 @@ type Times struct {
 	Isolation time.Duration // 500 ms: for so long all attempts to reach a member whose link broke must be refused; at least 100 ms
 }
 
-// DefaultIsolation is the default of Times.Isolation.
-const DefaultIsolation = 500 * time.Millisecond
-
 // leastIsolation leaves time for ten attempts to reach a member, and for a node
 // that is cut off itself to stop in half of it.
 const leastIsolation = 100 * time.Millisecond
@@ -64,7 +61,7 @@ func (t *Times) settings() []setting {
 		{"AcceptablePause", &t.AcceptablePause, 3 * time.Second},
 		{"MinStdDeviation", &t.MinStdDeviation, 100 * time.Millisecond},
 		{"ExpectedResponse", &t.ExpectedResponse, time.Second},
-		{"Isolation", &t.Isolation, DefaultIsolation},
+		{"Isolation", &t.Isolation, 500 * time.Millisecond},
 	}
 }
 

@@ -10,6 +10,7 @@
 package membership
 
 import (
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
@@ -21,12 +22,17 @@ import (
 type Config struct {
 	Gossip  gossip.Config
 	Downing sbr.Settings
+	// NoCrashDetection leaves it to silence to tell that a member has crashed.
+	NoCrashDetection bool
 }
 
 // Core is the membership of one node.
 type Core struct {
 	machine  *gossip.Machine
 	resolver *sbr.Resolver
+	crashes  crashes
+
+	history history
 
 	machineWake, resolverWake time.Time
 }
@@ -39,6 +45,10 @@ type Output struct {
 	Decision *sbr.Decision
 	// Acquire asks for the resolver's lease; answer with [Core.LeaseReply].
 	Acquire *sbr.Acquire
+	// CutOff is when this node has to stop acting, until a majority has told that
+	// it is still a member, unless the CutOff of a later Step is another one; zero
+	// while its links are well enough.
+	CutOff time.Time
 	// Release gives back the lease that was granted for nothing.
 	Release bool
 }
@@ -46,8 +56,13 @@ type Output struct {
 // New makes the core of a node that has not joined yet.
 func New(cfg Config) *Core {
 	machine := gossip.New(cfg.Gossip)
+	isolation := cfg.Gossip.Times.WithDefaults().Isolation
+	if cfg.NoCrashDetection {
+		isolation = 0
+	}
 	return &Core{
 		machine:  machine,
+		crashes:  crashes{self: cfg.Gossip.Self, isolation: isolation},
 		resolver: sbr.NewResolver(cfg.Gossip.Self, machine.View().DataCenter, cfg.Downing),
 	}
 }
@@ -59,11 +74,14 @@ func (c *Core) Machine() *gossip.Machine { return c.machine }
 // Step feeds one input and returns what the node must do.
 func (c *Core) Step(now time.Time, in gossip.Input) Output {
 	var out Output
+	c.crashes.step(now, c.machine.View(), in, c.machine.Quiet(now))
 	c.step(now, in, &out)
+	c.confirmCrashes(now, in, &out)
 	if !c.resolverWake.IsZero() && !now.Before(c.resolverWake) {
 		c.resolve(now, sbr.Tick{Awaiting: c.machine.Awaits(now)}, &out)
 	}
 	out.Wake = earlier(c.machineWake, c.resolverWake)
+	out.CutOff = c.crashes.cutOff(c.machine.View())
 	return out
 }
 
@@ -73,6 +91,7 @@ func (c *Core) LeaseReply(now time.Time, acquired bool) Output {
 	var out Output
 	c.resolve(now, sbr.LeaseReply{Acquired: acquired}, &out)
 	out.Wake = earlier(c.machineWake, c.resolverWake)
+	out.CutOff = c.crashes.cutOff(c.machine.View())
 	return out
 }
 
@@ -80,6 +99,7 @@ func (c *Core) LeaseReply(now time.Time, acquired bool) Output {
 func (c *Core) step(now time.Time, in gossip.Input, out *Output) {
 	o := c.machine.Step(now, in)
 	c.machineWake = o.Wake
+	c.history.learn(now, o)
 	out.add(o)
 	for _, e := range o.Events {
 		if _, ok := e.(gossip.Stalled); ok {
@@ -107,9 +127,20 @@ func (c *Core) resolve(now time.Time, in sbr.Input, out *Output) {
 		out.Acquire = o.Acquire
 	}
 	out.Release = out.Release || o.Release
+	if len(o.Down) > 0 && !slices.Contains(o.Down, c.crashes.self) && c.isCutOff(now) {
+		o.Down = []member.ID{c.crashes.self}
+	}
 	for _, id := range o.Down {
 		c.down(now, id, out)
 	}
+}
+
+// isCutOff tells whether so many links of this node are broken that the others
+// may have confirmed its crash. Whatever the strategy says, it must not be the
+// one that survives then: they did not ask the strategy.
+func (c *Core) isCutOff(now time.Time) bool {
+	at := c.crashes.cutOff(c.machine.View())
+	return !at.IsZero() && !now.Before(at)
 }
 
 // down downs a member. The machine takes an address; a successor that lives
