@@ -22,9 +22,10 @@ import (
 // A world is a cluster in one synctest bubble: nodes n1, n2, … on an
 // in-memory network.
 type world struct {
-	t     *testing.T
-	net   *transport.Memory
-	seeds []string
+	t      *testing.T
+	net    *transport.Memory
+	seeds  []string
+	change func(*troupe.Config) // of each node, if set
 }
 
 func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
@@ -36,10 +37,14 @@ func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
 
 func (w *world) start(name string) *troupe.Node {
 	w.t.Helper()
-	n, err := troupe.Start(w.t.Context(), troupe.Config{
+	cfg := troupe.Config{
 		Listen: name + ":2552", Seeds: w.seeds, Transport: w.net, Insecure: true,
 		Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	if w.change != nil {
+		w.change(&cfg)
+	}
+	n, err := troupe.Start(w.t.Context(), cfg)
 	if err != nil {
 		w.t.Fatalf("start %s: %v", name, err)
 	}
