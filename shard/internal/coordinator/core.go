@@ -119,9 +119,10 @@ func (c *Core) rememberGone(now time.Time, before, after *member.View) {
 
 // knowsItsEnd tells of a removed node whether it may not go on unknowing. One that
 // was last seen exiting has confirmed its end; if it was unreachable then,
-// somebody confirmed it for it.
+// somebody confirmed it for it. Of one that crashed, a majority knows that there is no
+// process left to go on.
 func knowsItsEnd(v *member.View, m member.Member) bool {
-	return m.Status == member.Exiting && v.Reachable(m.ID)
+	return m.Status == member.Exiting && v.Reachable(m.ID) || slices.Contains(v.Crashed, m.ID)
 }
 
 // settle lets go of removed nodes whose margin has passed.

@@ -70,8 +70,8 @@ func (r *rig) wait(d time.Duration) {
 	r.step(Tick{})
 }
 
-// view steps a membership of "name Status" or "name Status unreachable", the
-// oldest first.
+// view steps a membership of "name Status", "name Status unreachable" or "name Down
+// crashed", the oldest first.
 func (r *rig) view(members ...string) {
 	v := &member.View{Self: a, DataCenter: "dc"}
 	for i, m := range members {
@@ -87,6 +87,9 @@ func (r *rig) view(members ...string) {
 		v.Members = append(v.Members, m)
 		if len(word) > 2 {
 			v.Unreachable = append(v.Unreachable, node(word[0]))
+		}
+		if len(word) > 2 && word[2] == "crashed" {
+			v.Crashed = append(v.Crashed, node(word[0]))
 		}
 	}
 	slices.SortFunc(v.Members, func(a, b member.Member) int { return a.ID.Compare(b.ID) })
