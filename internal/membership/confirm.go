@@ -20,6 +20,9 @@ func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 	}
 	out.Events = append(out.Events, k.events...)
 	k.ballots, k.events = nil, nil
+	if c.closing {
+		return
+	}
 	for range k.suspects {
 		v := c.machine.View()
 		suspect, by, ok := k.verdict(now, v)

@@ -33,6 +33,9 @@ type Core struct {
 	crashes  crashes
 
 	history history
+	// closing says that the whole cluster shuts down, which is never taken back.
+	// Nobody is downed any more: who goes first must not make a minority of the rest.
+	closing bool
 
 	machineWake, resolverWake time.Time
 }
@@ -81,7 +84,7 @@ func (c *Core) Step(now time.Time, in gossip.Input) Output {
 		c.resolve(now, sbr.Tick{Awaiting: c.machine.Awaits(now)}, &out)
 	}
 	out.Wake = earlier(c.machineWake, c.resolverWake)
-	out.CutOff = c.crashes.cutOff(c.machine.View())
+	out.CutOff = c.cutOff()
 	return out
 }
 
@@ -91,7 +94,7 @@ func (c *Core) LeaseReply(now time.Time, acquired bool) Output {
 	var out Output
 	c.resolve(now, sbr.LeaseReply{Acquired: acquired}, &out)
 	out.Wake = earlier(c.machineWake, c.resolverWake)
-	out.CutOff = c.crashes.cutOff(c.machine.View())
+	out.CutOff = c.cutOff()
 	return out
 }
 
@@ -107,6 +110,7 @@ func (c *Core) step(now time.Time, in gossip.Input, out *Output) {
 		}
 	}
 	if o.View != nil {
+		c.closing = c.machine.ShuttingDown()
 		c.resolve(now, sbr.ViewChanged{View: o.View}, out)
 	}
 }
@@ -115,6 +119,12 @@ func (c *Core) step(now time.Time, in gossip.Input, out *Output) {
 // Only ticks and lease replies make it down somebody, so the two call each
 // other once at most.
 func (c *Core) resolve(now time.Time, in sbr.Input, out *Output) {
+	if c.closing {
+		reply, ok := in.(sbr.LeaseReply)
+		out.Release = out.Release || ok && reply.Acquired
+		c.resolverWake = time.Time{}
+		return
+	}
 	o := c.resolver.Step(now, in)
 	c.resolverWake = o.Wake
 	for _, e := range o.Events {
@@ -135,11 +145,19 @@ func (c *Core) resolve(now time.Time, in sbr.Input, out *Output) {
 	}
 }
 
+// cutOff is Output.CutOff.
+func (c *Core) cutOff() time.Time {
+	if c.closing {
+		return time.Time{}
+	}
+	return c.crashes.cutOff(c.machine.View())
+}
+
 // isCutOff tells whether so many links of this node are broken that the others
 // may have confirmed its crash. Whatever the strategy says, it must not be the
 // one that survives then: they did not ask the strategy.
 func (c *Core) isCutOff(now time.Time) bool {
-	at := c.crashes.cutOff(c.machine.View())
+	at := c.cutOff()
 	return !at.IsZero() && !now.Before(at)
 }
 

@@ -136,3 +136,23 @@ func TestWhyALeaveAndAShutdownWait(t *testing.T) {
 		"shutdown: the whole cluster shuts down: nobody joins, nothing is moved and nobody is downed | since 1s"+
 			" | n0 is ReadyForShutdown | n1 is ReadyForShutdown | to do: stop all nodes")
 }
+
+// While the whole cluster shuts down a member that is gone is downed by nobody,
+// and those that are left do not down themselves, however few they are.
+func TestNobodyIsDownedWhileAllShutDown(t *testing.T) {
+	w := newWorld(5, sbr.Settings{})
+	w.step(0, gossip.PrepareShutdown{})
+	w.run(5 * time.Second)
+	for i := 1; i < 5; i++ {
+		w.dead[i] = true
+	}
+	w.run(5 * time.Minute)
+	if w.dead[0] || w.last[0].Decision != nil {
+		t.Errorf("the last of five has stopped (%v) or decided %v, want neither", w.dead[0], w.last[0].Decision)
+	}
+	for _, m := range w.cores[0].Machine().View().Members {
+		if m.Status != member.ReadyForShutdown {
+			t.Errorf("%v is %v, want ReadyForShutdown", m.ID, m.Status)
+		}
+	}
+}
