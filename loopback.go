@@ -66,6 +66,7 @@ func (l *loopback) run() {
 		case <-l.closed:
 			return
 		case f := <-l.queue:
+			l.node.pulse.paused() // a look at the clock: see linkHandler.Batch
 			l.node.receive(l.node.id, f.lane, f.frame)
 		}
 	}

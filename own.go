@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
@@ -24,6 +23,7 @@ func (n *Node) own() {
 	defer timer.Stop()
 	for {
 		in := gossip.Input(gossip.Tick{})
+		step := n.core.Step
 		select {
 		case <-n.kill:
 			n.end(ErrKilled)
@@ -31,12 +31,17 @@ func (n *Node) own() {
 		case f := <-n.commands:
 			f()
 			continue
+		case ans := <-n.arbiter.answers:
+			step = func(time.Time, gossip.Input) membership.Output { return n.leaseAnswered(ans) }
+		case <-n.leave.overdue:
+			n.abandon()
+			return
 		case <-n.confirms:
 		case in = <-n.inputs:
 		case <-timer.C:
 		}
 		n.pulse.beat()
-		out := n.core.Step(time.Now(), in)
+		out := step(time.Now(), in)
 		n.pulse.cutAt(out.CutOff)
 		n.carryOut(out)
 		if out.Stop != nil {
@@ -64,8 +69,8 @@ func (n *Node) carryOut(out membership.Output) {
 	if out.View != nil {
 		n.publish(out.View)
 	}
-	if out.Decision != nil {
-		n.log.Warn("split brain resolver decided", slog.String("decision", strings.ReplaceAll(strings.TrimSpace(out.Decision.Describe()), "\n", "; ")))
+	if out.Acquire != nil {
+		n.arbiter.ask(n.id, out.Acquire.At, n.cfg.Downing.LeaseTime(len(n.View().Members)))
 	}
 	for _, id := range out.Quarantine {
 		n.endpoint.Quarantine(id)

@@ -29,6 +29,7 @@ type pulse struct {
 	last   atomic.Int64  // when the owner goroutine ran last, since began
 	cutOff atomic.Int64  // when this node has to stop acting, since began; zero: it need not
 	held   atomic.Pointer[hold]
+	woken  atomic.Bool // the hold, or a part of it, is for a gap
 }
 
 // A hold is one time of not acting.
@@ -82,11 +83,19 @@ func (p *pulse) isCut(now time.Duration) bool {
 // that it is right on any goroutine of a process that has just woken.
 func (p *pulse) paused() bool {
 	now := time.Since(p.began)
-	if gap := now - time.Duration(p.last.Load()); gap > p.limit || p.isCut(now) {
+	gap := now-time.Duration(p.last.Load()) > p.limit
+	if gap {
+		p.woken.Store(true)
+	}
+	if gap || p.isCut(now) {
 		p.held.CompareAndSwap(nil, newHold(now))
 	}
 	return p.held.Load() != nil
 }
+
+// hasWoken tells whether this node did not run for a while, and no majority has
+// confirmed since that it is still a member.
+func (p *pulse) hasWoken() bool { return p.woken.Load() }
 
 // holds tells whether somebody has noticed a gap that is not confirmed yet. It
 // does not read the clock.
@@ -173,6 +182,7 @@ func (n *Node) confirm() {
 	}
 	yes := h.confirmedBy()
 	if !cut && confirmed(v, yes) {
+		n.pulse.woken.Store(false)
 		n.pulse.held.Store(nil)
 		close(h.over)
 		n.log.Info("this node goes on", slog.Duration("held", time.Since(n.pulse.began)-h.since))

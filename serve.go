@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"sync"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/transport"
@@ -121,21 +123,36 @@ func appendServedName(dst []byte, name string) []byte {
 	return append(append(dst, byte(len(name))), name...)
 }
 
-// served is the table of actors that other nodes can reach by name. It is the
-// handler of its port.
+// A receiver decodes what came for one served actor and tells it.
+type receiver func(payload []byte, r wire.Replier) error
+
+// served is the table of actors that other nodes can reach by name: read on
+// every message, written rarely. It is the handler of its port.
 type served struct {
 	node *Node
-	mu   sync.RWMutex
-	by   map[string]func(payload []byte, r wire.Replier) error
+	mu   sync.Mutex // serialises writers
+	by   atomic.Pointer[map[string]receiver]
 }
 
-func (s *served) set(name string, deliver func([]byte, wire.Replier) error) {
+func (s *served) set(name string, deliver receiver) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.by == nil {
-		s.by = map[string]func([]byte, wire.Replier) error{}
+	next := map[string]receiver{}
+	if t := s.by.Load(); t != nil {
+		next = maps.Clone(*t)
 	}
-	s.by[name] = deliver
+	next[name] = deliver
+	s.by.Store(&next)
+}
+
+// find takes the name as it came: looking it up makes no string of it.
+func (s *served) find(name []byte) (receiver, bool) {
+	t := s.by.Load()
+	if t == nil {
+		return nil, false
+	}
+	deliver, ok := (*t)[string(name)]
+	return deliver, ok
 }
 
 func (s *served) Receive(from ID, _ transport.Lane, payload []byte) {
@@ -148,9 +165,7 @@ func (s *served) Receive(from ID, _ transport.Lane, payload []byte) {
 	if correlation != 0 {
 		r = s.node.Replier(from, correlation)
 	}
-	s.mu.RLock()
-	deliver, ok := s.by[string(name)]
-	s.mu.RUnlock()
+	deliver, ok := s.find(name)
 	if !ok {
 		s.refuse(r, dropNobody, fmt.Errorf("%q at %s: %w", name, s.node.id, ErrNobody))
 		return

@@ -122,6 +122,9 @@ func (c *inbound) read() (why Refusal, err error) {
 
 // deliver calls Receive for every whole frame; the caller has the turn.
 func (c *inbound) deliver(s *scanner) error {
+	if b, ok := c.e.handler.(BatchHandler); ok {
+		b.Batch(c.key.from, c.key.lane)
+	}
 	var frames, bytes int
 	defer func() {
 		t := c.e.count.lane(c.key.lane)

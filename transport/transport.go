@@ -93,6 +93,15 @@ type Endpoint interface {
 	Stats() Stats
 }
 
+// A BatchHandler is a [Handler] that wants to know when frames come together.
+type BatchHandler interface {
+	Handler
+	// Batch is called before Receive is for the first of the frames that were read
+	// at once, on the same goroutine: so what is worth doing once for all of them
+	// need not be done for each.
+	Batch(from member.ID, lane Lane)
+}
+
 // A Handler receives. Its methods should return soon.
 type Handler interface {
 	// Receive gets one payload, valid only during the call: keep a copy, not the

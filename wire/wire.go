@@ -28,6 +28,7 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -235,14 +236,9 @@ func (n *named) appendBy(dst []byte, visible any) ([]byte, error) {
 // learns of it at once.
 func (p *Protocol[M]) Decode(data []byte, r Replier) (M, error) {
 	var none M
-	name, payload, err := cutName(data)
+	n, payload, err := p.listedIn(data)
 	if err != nil {
 		return none, err
-	}
-	n, ok := p.byName[string(name)]
-	if !ok {
-		p.unknownNames.Add(1)
-		return none, fmt.Errorf("%w: %q is not in the protocol of %v of this version", ErrUnknownName, name, reflect.TypeFor[M]())
 	}
 	m, err := n.form.decode(&n.named, payload, r)
 	if err != nil {
@@ -250,6 +246,23 @@ func (p *Protocol[M]) Decode(data []byte, r Replier) (M, error) {
 		return none, err
 	}
 	return m, nil
+}
+
+// listedIn gives the entry that data begins with the name of, and what is behind it.
+func (p *Protocol[M]) listedIn(data []byte) (n *listed[M], payload []byte, err error) {
+	if only := p.only; only != nil && bytes.HasPrefix(data, only.header) {
+		return only, data[len(only.header):], nil // a comparison in place of a search
+	}
+	name, payload, err := cutName(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, ok := p.byName[string(name)]
+	if !ok {
+		p.unknownNames.Add(1)
+		return nil, nil, fmt.Errorf("%w: %q is not in the protocol of %v of this version", ErrUnknownName, name, reflect.TypeFor[M]())
+	}
+	return n, payload, nil
 }
 
 func cutName(data []byte) (name, payload []byte, err error) {
