@@ -13,8 +13,12 @@ import (
 // MaxTTL is the longest time for which a lease or a row may be asked.
 const MaxTTL = 30 * 24 * time.Hour
 
-// maxName is how long a name may be, in bytes.
-const maxName = 64 << 10
+// How long names may be, in bytes. What is a key in the runner table is not
+// hashed, and the shorter.
+const (
+	maxName = 64 << 10
+	maxKey  = 512
+)
 
 // Key is the name under which a database stores what is called name, of less
 // than or exactly limit bytes: short names as they are, others cut and followed
@@ -36,28 +40,33 @@ func Key(name string, limit int) string {
 // CheckLease tells what is wrong with the arguments of a method of [Leases]:
 // nil, or an [ErrBadArgument]. Drivers call it, so that all refuse the same.
 func CheckLease(name, owner string, ttl time.Duration) error {
-	return errors.Join(checkName("lease", name), checkName("owner", owner), checkTTL(ttl))
+	return errors.Join(checkName("lease", name, maxName), checkName("owner", owner, maxName), checkTTL(ttl))
 }
 
 // CheckFounding is to [Founding] what [CheckLease] is to [Leases].
 func CheckFounding(cluster, proposal string, ttl time.Duration) error {
-	return errors.Join(checkName("cluster", cluster), checkName("proposal", proposal), checkTTL(ttl))
+	return errors.Join(checkName("cluster", cluster, maxKey), checkName("proposal", proposal, maxKey), checkTTL(ttl))
 }
 
 // CheckRunner is to [Runners] what [CheckLease] is to [Leases].
 func CheckRunner(r Runner, ttl time.Duration) error {
-	return errors.Join(checkName("cluster", r.Cluster), checkName("cluster id", r.ClusterID), checkName("address", r.Address), checkTTL(ttl))
+	return errors.Join(
+		checkName("cluster", r.Cluster, maxKey),
+		checkName("cluster id", r.ClusterID, maxKey),
+		checkName("address", r.Address, maxKey),
+		checkTTL(ttl),
+	)
 }
 
 // checkName refuses what some database could not store, or would confuse.
-func checkName(what, name string) error {
+func checkName(what, name string, limit int) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("%w: the %s has no name", ErrBadArgument, what)
-	case len(name) > maxName:
-		return fmt.Errorf("%w: the name of the %s has %d bytes, at most %d are allowed: %.40q…", ErrBadArgument, what, len(name), maxName, name)
+		return fmt.Errorf("%w: the %s is empty", ErrBadArgument, what)
+	case len(name) > limit:
+		return fmt.Errorf("%w: the %s has %d bytes, at most %d are allowed: %.40q…", ErrBadArgument, what, len(name), limit, name)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
-		return fmt.Errorf("%w: the name of the %s is not UTF-8 without zero bytes: %.40q", ErrBadArgument, what, name)
+		return fmt.Errorf("%w: the %s is not UTF-8 without zero bytes: %.40q", ErrBadArgument, what, name)
 	default:
 		return nil
 	}

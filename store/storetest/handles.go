@@ -158,7 +158,7 @@ func testAnswerLost(t *testing.T, w *world) {
 func testGrantedTooLate(t *testing.T, w *world) {
 	a, b := w.handle("lease", "a"), w.handle("lease", "b")
 	a.way.Set(Delay)
-	short, cancel := context.WithTimeout(t.Context(), ttl/4)
+	short, cancel := context.WithTimeout(t.Context(), ttl/8) // one request long
 	defer cancel()
 	if _, err := a.Acquire(short); !errors.Is(err, store.ErrUnknown) {
 		t.Fatalf("Acquire when all requests are delayed = %v; want %v", err, store.ErrUnknown)
@@ -190,7 +190,7 @@ func testGrantedTooLate(t *testing.T, w *world) {
 }
 
 func release(t testing.TB, h *handle) error {
-	ctx, cancel := context.WithTimeout(t.Context(), ttl/4)
+	ctx, cancel := context.WithTimeout(t.Context(), ttl/8)
 	defer cancel()
 	return h.Release(ctx)
 }

@@ -164,8 +164,11 @@ func testLongNames(t *testing.T, w *world) {
 	a := w.open()
 	const names = 10_000
 	long := strings.Repeat("entity-type/ähnlich/", 20)
+	ctx := wait(t)
 	for i := range names {
-		acquire(t, a, fmt.Sprint(long, i), fmt.Sprint(long, "owner", i), 1)
+		if h, err := a.Acquire(ctx, fmt.Sprint(long, i), fmt.Sprint(long, "owner", i), ttl); err != nil || h.Token != 1 {
+			t.Fatalf("Acquire by name %d = %+v, %v; want it to be free", i, h, err)
+		}
 	}
 	for _, i := range []int{0, 1, names / 2, names - 1} {
 		holder(t, a, fmt.Sprint(long, i), fmt.Sprint(long, "owner", i), 1)
