@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/troupe-go/troupe/transport"
+	"github.com/troupe-go/troupe/transport/certtest"
 	"github.com/troupe-go/troupe/transport/transporttest"
 )
 
 // TestSuite runs the suite over each kind of stream and each way to secure it.
 func TestSuite(t *testing.T) {
-	files := transporttest.NewAuthority(t).Issue(t, "127.0.0.1", "node-2.example")
+	f := certtest.NewAuthority(t).Issue(t, "127.0.0.1", "node-2.example")
+	files := &transport.TLS{CertFile: f.Cert, KeyFile: f.Key, CAFile: f.CA}
 	const secret transport.Secret = "known to the nodes of the suite"
 	streams := map[string]func() transport.Transport{
 		"Memory": func() transport.Transport { return transport.NewMemory() },

@@ -1,7 +1,7 @@
-package transporttest
+// Package certtest makes certificates for tests, in files as operators have them.
+package certtest
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,8 +14,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/troupe-go/troupe/transport"
 )
 
 // An Authority signs certificates for tests. They are valid around the time at
@@ -25,7 +23,7 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority that nobody knows yet.
+// NewAuthority makes an authority that nobody knows yet, valid for ten years.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{key: newKey(t)}
@@ -37,21 +35,23 @@ func NewAuthority(t testing.TB) *Authority {
 	return a
 }
 
+// Files are the paths of a node's certificate, its key, and the certificate of
+// the authority.
+type Files struct{ Cert, Key, CA string }
+
 // Issue makes a certificate for hosts, valid for a year, in files of its own.
-func (a *Authority) Issue(t testing.TB, hosts ...string) *transport.TLS {
+func (a *Authority) Issue(t testing.TB, hosts ...string) Files {
 	t.Helper()
 	dir := t.TempDir()
-	files := &transport.TLS{
-		CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem"), CAFile: filepath.Join(dir, "ca.pem"),
-	}
+	f := Files{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "ca.pem")}
 	now := time.Now()
-	a.Renew(t, files, now.Add(-time.Hour), now.Add(365*24*time.Hour), hosts...)
-	return files
+	a.Renew(t, f, now.Add(-time.Hour), now.Add(365*24*time.Hour), hosts...)
+	return f
 }
 
 // Renew writes a new certificate, its key and the authority's certificate into
-// the files.
-func (a *Authority) Renew(t testing.TB, files *transport.TLS, from, until time.Time, hosts ...string) {
+// files.
+func (a *Authority) Renew(t testing.TB, f Files, from, until time.Time, hosts ...string) {
 	t.Helper()
 	key := newKey(t)
 	template := &x509.Certificate{
@@ -70,9 +70,9 @@ func (a *Authority) Renew(t testing.TB, files *transport.TLS, from, until time.T
 	if err != nil {
 		t.Fatalf("encode a key: %v", err)
 	}
-	writePEM(t, files.CertFile, "CERTIFICATE", cert.Raw)
-	writePEM(t, files.KeyFile, "PRIVATE KEY", der)
-	writePEM(t, files.CAFile, "CERTIFICATE", a.cert.Raw)
+	writePEM(t, f.Cert, "CERTIFICATE", cert.Raw)
+	writePEM(t, f.Key, "PRIVATE KEY", der)
+	writePEM(t, f.CA, "CERTIFICATE", a.cert.Raw)
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {
@@ -107,17 +107,4 @@ func writePEM(t testing.TB, file, kind string, der []byte) {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// Secured is a transport whose endpoints all are configured by a function, so
-// that the suite runs over links of any kind.
-type Secured struct {
-	transport.Transport
-	Secure func(*transport.Config)
-}
-
-// Listen configures and opens an endpoint.
-func (s Secured) Listen(ctx context.Context, cfg transport.Config, h transport.Handler) (transport.Endpoint, error) {
-	s.Secure(&cfg)
-	return s.Transport.Listen(ctx, cfg, h)
 }
