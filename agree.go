@@ -2,7 +2,7 @@ package troupe
 
 import (
 	"fmt"
-	"strconv"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
 )
@@ -14,10 +14,22 @@ func (s settings) agreement() []gossip.Setting {
 	times := s.Times.WithDefaults()
 	return []gossip.Setting{
 		{Name: "Downing.Strategy", Value: fmt.Sprintf("%s%+v", s.Downing.Strategy.Name(), s.Downing.Strategy)},
-		{Name: "Downing.StableAfter", Value: s.Downing.StableAfter.String()},
+		{Name: "Downing.StableAfter", Value: orElse(s.Downing.StableAfter, "by size", "at once")},
+		{Name: "Downing.DownAllWhenUnstable", Value: orElse(s.Downing.DownAllWhenUnstable, "by StableAfter", "never")},
+		{Name: "NoCrashDetection", Value: fmt.Sprint(s.NoCrashDetection)},
+		{Name: "Times.Isolation", Value: times.Isolation.String()},
 		{Name: "Times.Heartbeat", Value: times.Heartbeat.String()},
 		{Name: "Times.AcceptablePause", Value: times.AcceptablePause.String()},
-		{Name: "Times.Isolation", Value: times.Isolation.String()},
-		{Name: "NoCrashDetection", Value: strconv.FormatBool(s.NoCrashDetection)},
+	}
+}
+
+func orElse(d time.Duration, zero, negative string) string {
+	switch {
+	case d == 0:
+		return zero
+	case d < 0:
+		return negative
+	default:
+		return d.String()
 	}
 }

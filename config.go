@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/discover"
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/sbr"
+	"github.com/troupe-go/troupe/store"
 	"github.com/troupe-go/troupe/transport"
 )
 
@@ -46,9 +48,18 @@ type Config struct {
 	// who reaches the port can join. It rules out TLS and Secret.
 	Insecure bool
 	// Seeds are the host:port of nodes to join through. Only the first seed
-	// founds a cluster when no other answers. Without seeds the node founds a
-	// cluster of its own.
+	// founds a cluster when no other answers. Without seeds, contacts and a store
+	// the node founds a cluster of its own.
 	Seeds []string
+	// Contacts finds nodes to join through instead, none of which is special:
+	// when none is in a cluster they agree who founds one. See RequiredContacts.
+	Contacts discover.Seeds
+	// RequiredContacts is how many nodes, this one counted, must have found each
+	// other before one of them founds a cluster; it begins when so many have
+	// joined. There is never a second cluster if it is more than half of the nodes
+	// that are started. Default for a [discover.Static] list: more than half of
+	// it; there is none for other contacts. With a Store it is not used.
+	RequiredContacts int
 	// Roles this node has: entity types and rules may ask for one. A role does
 	// not start with "dc-".
 	Roles []string
@@ -66,7 +77,9 @@ type Config struct {
 	// MinMembersOf is the same for members with a role. Default 0 for each.
 	MinMembersOf map[string]int
 	// Downing decides which side of a partition survives, and after how long;
-	// it must agree in the cluster. Default: keep the majority.
+	// it must agree in the cluster. The default strategy is
+	// [sbr.KeepMajority], and with a Store [sbr.LeaseMajority], whose smaller side
+	// asks 2 s later.
 	Downing sbr.Settings
 	// NoCrashDetection makes nodes wait for silence before they hold a member for
 	// dead, though its links broke and its address refuses. It must be set where
@@ -74,8 +87,17 @@ type Config struct {
 	// a load balancer, a sidecar, a firewall. It must agree in the cluster. Default
 	// false: a crash is confirmed within Times.Isolation and a few round trips.
 	NoCrashDetection bool
+	// Store is the database that the nodes of the cluster share. Its runner table
+	// leads newcomers to the members, beside Seeds or Contacts, it decides who
+	// founds the cluster, and its lease which side of a partition survives. The
+	// node does not close it. Default none.
+	Store store.Store
 	// Times are the membership's intervals and time-outs.
 	Times Times
+	// LeaveWithin is how long the node's end may take in all, from [Node.Leave] until
+	// all is quiet; see there. At least 1 s. Default 28 s: supervisors of processes
+	// tend to lose patience after 30.
+	LeaveWithin time.Duration
 	// Transport carries the links. Default [transport.TCP].
 	Transport transport.Transport
 	// Lanes is how many connections for ordinary messages each pair of nodes
@@ -107,6 +129,13 @@ const (
 
 func defaultLanes() int { return min(max(1, runtime.GOMAXPROCS(0)/2), 4) }
 
+func defaultStrategy(s store.Store) sbr.Strategy {
+	if s == nil {
+		return sbr.KeepMajority{}
+	}
+	return sbr.LeaseMajority{AcquireDelay: 2 * time.Second}
+}
+
 // settings is a Config with the defaults filled in and the texts parsed.
 type settings struct {
 	Config
@@ -125,8 +154,9 @@ func (c Config) resolve() (settings, error) {
 	c.Lanes = cmp.Or(c.Lanes, defaultLanes())
 	c.Log = cmp.Or(c.Log, slog.Default())
 	c.Roles = slices.Compact(slices.Sorted(slices.Values(c.Roles)))
-	c.Downing.Strategy = cmp.Or[sbr.Strategy](c.Downing.Strategy, sbr.KeepMajority{})
+	c.Downing.Strategy = cmp.Or(c.Downing.Strategy, defaultStrategy(c.Store))
 	c.Transport = cmp.Or[transport.Transport](c.Transport, transport.TCP{})
+	c.LeaveWithin = cmp.Or(c.LeaveWithin, defaultLeaveWithin)
 	s := settings{Config: c}
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
@@ -160,6 +190,7 @@ func (c Config) resolve() (settings, error) {
 			problem("Roles: %q is not a role name (empty, or reserved by the prefix dc-)", r)
 		}
 	}
+	c.resolveContacts(&s, problem)
 	if c.MinMembers < 0 {
 		problem("MinMembers is %d: use 1 or more", c.MinMembers)
 	}
@@ -168,11 +199,17 @@ func (c Config) resolve() (settings, error) {
 			problem("MinMembersOf[%q] is %d: name a role, and use 0 or more", role, least)
 		}
 	}
-	if _, lease := c.Downing.Strategy.(sbr.LeaseMajority); lease {
-		problem("Downing.Strategy %s needs a lease store, and a node has none: use sbr.KeepMajority or sbr.StaticQuorum", c.Downing.Strategy.Name())
+	if _, lease := c.Downing.Strategy.(sbr.LeaseMajority); lease && c.Store == nil {
+		problem("Downing.Strategy is %s, which needs a database that all sides can reach: set Store, or use sbr.KeepMajority or sbr.StaticQuorum", c.Downing.Strategy.Name())
+	}
+	if err := c.Downing.Validate(); err != nil {
+		problem("Downing: %w", err)
 	}
 	if c.NoCrashDetection && c.Times.Isolation != 0 {
 		problem("Times.Isolation is %v, and NoCrashDetection switches off what it is for: leave one of them out", c.Times.Isolation)
+	}
+	if c.LeaveWithin < time.Second {
+		problem("LeaveWithin is %v: use 1 s or more, or none for %v", c.LeaveWithin, defaultLeaveWithin)
 	}
 	if err := c.Times.Validate(); err != nil {
 		problem("Times: %w", err)
@@ -181,4 +218,32 @@ func (c Config) resolve() (settings, error) {
 		problem("Lanes is %d: use 1 to %d", c.Lanes, maxLanes)
 	}
 	return s, errors.Join(problems...)
+}
+
+// resolveContacts checks the ways to find the cluster against each other.
+func (c Config) resolveContacts(s *settings, problem func(format string, args ...any)) {
+	static, isStatic := c.Contacts.(discover.Static)
+	switch {
+	case c.RequiredContacts < 0:
+		problem("RequiredContacts is %d: use more than half of the nodes that are started", c.RequiredContacts)
+	case c.RequiredContacts > 0 && c.Contacts == nil:
+		problem("RequiredContacts is %d, and there are no Contacts to count: set them, or leave it out", c.RequiredContacts)
+	case c.RequiredContacts > 0 && c.Store != nil:
+		problem("RequiredContacts is %d, and the Store decides who founds the cluster: leave it out", c.RequiredContacts)
+	case c.RequiredContacts == 0 && c.Contacts != nil && c.Store == nil && !isStatic:
+		problem("RequiredContacts must say how many nodes found a cluster together: use more than half of those that are started")
+	case isStatic:
+		s.RequiredContacts = max(c.RequiredContacts, 1) // the membership asks for more than half of the list
+	}
+	if c.Contacts != nil && len(c.Seeds) > 0 {
+		problem("Seeds and Contacts are both set: the first seed founds a cluster, contacts agree who does; use one of them")
+	}
+	if isStatic && len(static) == 0 {
+		problem("Contacts is an empty list: name the nodes, or leave it out for a cluster of one")
+	}
+	if v, ok := c.Contacts.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			problem("Contacts: %w", err)
+		}
+	}
 }

@@ -37,13 +37,15 @@ func newCore(s settings, id ID) *membership.Core {
 	})
 }
 
-// join begins to join: through the seeds, or by founding a cluster.
-func (n *Node) join() {
-	if len(n.cfg.seeds) == 0 {
-		n.inputs <- gossip.JoinAddress{Address: n.id.Address}
-		return
-	}
-	n.inputs <- gossip.JoinSeeds{Seeds: n.cfg.seeds}
+// An OtherCluster is a cluster with the name of this one.
+type OtherCluster = gossip.Alien
+
+// OtherClusters are the clusters of this one's name from which something was heard
+// within the last minute: there should be none. Somebody must stop the nodes of
+// all but one; started anew, they join that one.
+func (n *Node) OtherClusters() (others []OtherCluster) {
+	n.onOwner(func() { others = n.core.Machine().Aliens(time.Now()) })
+	return others
 }
 
 func (n *Node) sendMembership(p gossip.Packet) {
@@ -99,6 +101,8 @@ func (n *Node) logEvent(e gossip.Event) {
 		n.log.Warn("this node did not run for a while; it withholds verdicts on others", slog.Duration("by", e.By))
 	case gossip.CrashVoted, gossip.CrashConfirmed, gossip.ListenerLost:
 		n.logCrash(e)
+	case Downing:
+		n.logDowning(e)
 	case gossip.OtherCluster:
 		if skipped, ok := n.complain.worth(time.Now(), e.From, "other cluster"); ok {
 			n.log.Error("another cluster of the same name exists", slog.Any("from", e.From), slog.String("cluster", e.ID.String()),

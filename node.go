@@ -17,7 +17,6 @@ import (
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/internal/membership"
-	"github.com/troupe-go/troupe/sbr"
 	"github.com/troupe-go/troupe/transport"
 )
 
@@ -97,8 +96,12 @@ type Node struct {
 
 	confirms chan struct{} // wakes the owner goroutine
 	pulse    pulse
+	seeker   seeker
 	redials  redials       // owned by the owner goroutine
+	arbiter  *arbiter      // asks for the resolver's lease
 	complain complaints    // owned by the owner goroutine
+	plan     plan          // of its end
+	progress progress      // of its end
 	leave    handOver      // owned by the owner goroutine
 	kill     chan struct{} // closed by Kill
 	killOnce sync.Once
@@ -119,7 +122,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, fmt.Errorf("start node: invalid configuration: %w", err)
 	}
 	n := &Node{
-		cfg: s, lanes: s.Lanes, log: s.Log,
+		cfg: s, lanes: s.Lanes, plan: planFor(s.LeaveWithin), log: s.Log,
 		ready:  make(chan struct{}),
 		inputs: make(chan gossip.Input, inbox), commands: make(chan func()), confirms: make(chan struct{}, 1),
 		kill: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
@@ -143,6 +146,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	n.started.Store(true)
 	go n.loopback.run()
 	n.core = newCore(s, n.id)
+	n.arbiter = newArbiter(s)
 	n.redials.start(n, s)
 	go n.own()
 	n.join()
@@ -206,10 +210,7 @@ func (n *Node) Roundtrip() bool { return n.cfg.Roundtrip }
 // of so many what it hosted may not start elsewhere, so that it has had time to
 // stop it.
 func (n *Node) DowningMargin(members int) time.Duration {
-	if d := n.cfg.Downing.StableAfter; d != 0 {
-		return max(d, 0)
-	}
-	return sbr.StableAfter(members)
+	return n.cfg.Downing.Margin(members)
 }
 
 // View is the membership as this node sees it now. It is never nil; before the

@@ -49,6 +49,12 @@ func (s Static) Find(context.Context) ([]Address, error) {
 	return ordered(found), nil
 }
 
+// Validate tells which entry is no address.
+func (s Static) Validate() error {
+	_, err := s.Find(context.Background())
+	return err
+}
+
 func (s Static) String() string { return "list " + strings.Join(s, ",") }
 
 func ordered(found []Address) []Address {
@@ -76,7 +82,6 @@ func Parse(s string) (Seeds, error) {
 		return d, d.Validate()
 	default:
 		list := Static(strings.Split(s, ","))
-		_, err := list.Find(context.Background())
-		return list, err
+		return list, list.Validate()
 	}
 }

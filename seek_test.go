@@ -1,0 +1,313 @@
+package troupe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/discover"
+	"github.com/troupe-go/troupe/store"
+)
+
+// startWith starts a node with what differs from the usual.
+func (w *world) startWith(name string, change func(*troupe.Config)) *troupe.Node {
+	w.t.Helper()
+	cfg := troupe.Config{
+		Listen: name + ":2552", Transport: w.net, Insecure: true, Log: slog.New(slog.DiscardHandler),
+	}
+	change(&cfg)
+	n, err := troupe.Start(w.t.Context(), cfg)
+	if err != nil {
+		w.t.Fatalf("start %s: %v", name, err)
+	}
+	w.t.Cleanup(n.Kill)
+	return n
+}
+
+var fiveContacts = discover.Static{"n1:2552", "n2:2552", "n3:2552", "n4:2552", "n5:2552"}
+
+func withContacts(c discover.Seeds) func(*troupe.Config) {
+	return func(cfg *troupe.Config) { cfg.Contacts = c }
+}
+
+func withStore(s store.Store) func(*troupe.Config) {
+	return func(cfg *troupe.Config) { cfg.Store = s }
+}
+
+func TestContactsFoundOneCluster(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var nodes []*troupe.Node
+		for _, name := range []string{"n4", "n2", "n5", "n3"} { // n1 is dead
+			nodes = append(nodes, w.startWith(name, withContacts(fiveContacts)))
+		}
+		w.sees(20*time.Second, nodes, nodes)
+		late := w.startWith("n1", withContacts(fiveContacts))
+		nodes = append(nodes, late)
+		w.sees(20*time.Second, nodes, nodes)
+		if late.View().Cluster == 0 {
+			t.Error("the cluster has no id")
+		}
+	})
+}
+
+// slowSeeds finds late, or nothing at first, and loses entries now and then.
+type slowSeeds struct {
+	mu     sync.Mutex
+	rand   *rand.Rand
+	misses int
+}
+
+func (s *slowSeeds) Find(ctx context.Context) ([]discover.Address, error) {
+	s.mu.Lock()
+	misses := s.misses
+	s.misses--
+	delay, drop := time.Duration(s.rand.Int64N(int64(2*time.Second))), s.rand.IntN(10)
+	s.mu.Unlock()
+	time.Sleep(delay)
+	found, err := fiveContacts.Find(ctx)
+	switch {
+	case misses > 0 && misses%2 == 0:
+		return nil, errors.New("no answer")
+	case misses > 0:
+		return nil, nil
+	case drop < len(found):
+		found = slices.Delete(found, drop, drop+1)
+	}
+	return found, err
+}
+
+// Whole nodes, started at once on real links in virtual time: one of them is dead or late, their
+// look-ups are slow and differ, links are slow or cut for a while, and yet there is one cluster.
+func TestFiveNodesStartedAtOnceAreOneCluster(t *testing.T) {
+	for seed := range uint64(200) {
+		inWorld(t, func(t *testing.T, w *world) {
+			r := rand.New(rand.NewPCG(seed, 5))
+			late := r.IntN(7) // from 5 on: nobody
+			begin := func(i int) *troupe.Node {
+				return w.startWith(fmt.Sprintf("n%d", i+1), func(cfg *troupe.Config) {
+					cfg.Contacts = &slowSeeds{rand: rand.New(rand.NewPCG(seed, uint64(i))), misses: r.IntN(5)}
+					cfg.RequiredContacts = 3
+				})
+			}
+			var nodes []*troupe.Node
+			for i := range 5 {
+				if i != late {
+					nodes = append(nodes, begin(i))
+				}
+			}
+			a, b := nodes[r.IntN(len(nodes))].ID().Address, nodes[r.IntN(len(nodes))].ID().Address
+			w.net.Delay(a, b, time.Duration(r.Int64N(int64(time.Second))))
+			w.net.Cut(b, a)
+			time.Sleep(time.Duration(r.Int64N(int64(20 * time.Second))))
+			w.net.Heal(b, a)
+			w.net.Delay(a, b, 0)
+			if late < 5 && r.IntN(2) == 0 {
+				nodes = append(nodes, begin(late))
+			}
+			w.sees(2*time.Minute, nodes, nodes)
+			for _, n := range nodes {
+				if n.View().Cluster != nodes[0].View().Cluster {
+					t.Errorf("seed %d: %v is in cluster %v, %v in %v", seed, n.ID(), n.View().Cluster, nodes[0].ID(), nodes[0].View().Cluster)
+				}
+			}
+		})
+	}
+}
+
+func TestStoreDecidesWhoFounds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		db := store.NewMemory()
+		var nodes []*troupe.Node
+		for _, name := range []string{"n1", "n2", "n3", "n4", "n5"} {
+			nodes = append(nodes, w.startWith(name, withStore(db)))
+		}
+		w.sees(30*time.Second, nodes, nodes)
+		time.Sleep(time.Minute)
+		rows, err := db.Live(t.Context(), "troupe")
+		if err != nil || len(rows) != 5 || rows[0].ClusterID != nodes[0].View().Cluster.String() {
+			t.Errorf("the store has %+v, %v, want five rows of cluster %v", rows, err, nodes[0].View().Cluster)
+		}
+		if err := nodes[4].Leave(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if rows, _ := db.Live(t.Context(), "troupe"); len(rows) != 4 {
+			t.Errorf("the store has %d rows after one of five has left", len(rows))
+		}
+	})
+}
+
+func TestMEM09ClusterStartsAfterATotalCrash(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		db := store.NewMemory()
+		var nodes []*troupe.Node
+		for _, name := range []string{"n1", "n2", "n3"} {
+			nodes = append(nodes, w.startWith(name, withStore(db)))
+		}
+		w.sees(30*time.Second, nodes, nodes)
+		old := nodes[0].View().Cluster
+		for _, n := range nodes {
+			n.Kill()
+		}
+		again := w.startWith("n2", withStore(db))
+		w.sees(30*time.Second, []*troupe.Node{again}, []*troupe.Node{again})
+		if id := again.View().Cluster; id == old {
+			t.Errorf("the new cluster has the id of the old one, %v", id)
+		}
+		time.Sleep(time.Minute)
+		rows, err := db.Live(t.Context(), "troupe")
+		if err != nil || len(rows) != 1 || rows[0].Incarnation != again.ID().UID {
+			t.Errorf("the store has %+v, %v, want the row of %v alone", rows, err, again.ID())
+		}
+	})
+}
+
+func TestMEM10NodeThatWasVotedOutStops(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		db := store.NewMemory()
+		nodes := []*troupe.Node{w.startWith("n1", withStore(db)), w.startWith("n2", withStore(db))}
+		w.sees(30*time.Second, nodes, nodes)
+		time.Sleep(10 * time.Second)
+		rows, err := db.Live(t.Context(), "troupe")
+		if err != nil || len(rows) != 2 {
+			t.Fatalf("the store has %+v, %v", rows, err)
+		}
+		if err := db.Remove(t.Context(), rows[1].Runner, rows[1].Generation); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-nodes[1].Done():
+		case <-time.After(5 * time.Second):
+			t.Fatal("the node goes on after its row was removed")
+		}
+		if err := nodes[1].Err(); !errors.Is(err, troupe.ErrDowned) || !strings.Contains(err.Error(), "runner") {
+			t.Errorf("it ended with %v", err)
+		}
+	})
+}
+
+func TestWrongClusterNameEndsTheJoiner(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		nodes := w.startAll(2)
+		lost := w.startWith("n3", func(cfg *troupe.Config) { cfg.Name, cfg.Seeds = "trouppe", w.seeds })
+		select {
+		case <-lost.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatal("the joiner still tries")
+		}
+		err := lost.Err()
+		if !errors.Is(err, troupe.ErrRefused) || !strings.Contains(err.Error(), "trouppe") || !strings.Contains(err.Error(), `"troupe"`) {
+			t.Errorf("it ended with %v, want ErrRefused that names both clusters", err)
+		}
+		w.sees(time.Minute, nodes, nodes)
+	})
+}
+
+func TestSettingsThatDifferAreRefusedOnBothSides(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var log strings.Builder
+		logged := func(cfg *troupe.Config) {
+			cfg.Seeds = []string{"n1:2552"}
+			cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
+		}
+		first := w.startWith("n1", logged)
+		if err := first.WhenUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		other := w.startWith("n2", func(cfg *troupe.Config) {
+			cfg.Seeds = []string{"n1:2552"}
+			cfg.Times.AcceptablePause = 7 * time.Second
+		})
+		<-other.Done()
+		want := []string{"Times.AcceptablePause", `3s`, `7s`}
+		for _, text := range want {
+			if err := other.Err(); !errors.Is(err, troupe.ErrRefused) || !strings.Contains(err.Error(), text) {
+				t.Errorf("the joiner ended with %v, want ErrRefused with %v", err, want)
+			}
+			if !strings.Contains(log.String(), text) {
+				t.Errorf("the member's log does not say %s:\n%s", text, log.String())
+			}
+		}
+		if got := strings.Count(log.String(), "Times.AcceptablePause"); got != 1 {
+			t.Errorf("the member said so %d times:\n%s", got, log.String())
+		}
+		anyway := w.startWith("n3", func(cfg *troupe.Config) {
+			cfg.Seeds, cfg.JoinAnyway = []string{"n1:2552"}, true
+			cfg.Times.AcceptablePause = 7 * time.Second
+		})
+		if err := anyway.WhenUp(t.Context()); err != nil {
+			t.Errorf("a node that joins anyway: %v", err)
+		}
+	})
+}
+
+func TestMinMembersOfRole(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		gate := func(cfg *troupe.Config) {
+			cfg.Seeds, cfg.Roles, cfg.AppVersion = []string{"n1:2552"}, []string{"dad"}, "1.2.3"
+			cfg.MinMembersOf = map[string]int{"dad": 2}
+		}
+		first := w.startWith("n1", gate)
+		time.Sleep(time.Minute)
+		if m, _ := first.View().SelfMember(); m.Status != troupe.Joining || m.AppVersion != "1.2.3" {
+			t.Fatalf("alone it is %+v, want Joining, version 1.2.3", m)
+		}
+		both := []*troupe.Node{first, w.startWith("n2", gate)}
+		w.sees(20*time.Second, both, both)
+	})
+}
+
+func TestMEM06SameNameOtherClusterIsReported(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		x := w.startAll(3)
+		x[0].Kill() // the first seed's address is free
+		w.sees(time.Minute, x[1:], x[1:])
+		y := w.startWith("n1", func(cfg *troupe.Config) { cfg.Seeds = []string{"n1:2552"} }) // founds at once
+		if err := y.WhenUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		w.sees(time.Second, x[1:], x[1:])
+		w.sees(time.Second, []*troupe.Node{y}, []*troupe.Node{y})
+		for _, n := range []*troupe.Node{x[1], y} {
+			others := n.OtherClusters()
+			if len(others) != 1 || others[0].ID == n.View().Cluster || others[0].ID == 0 {
+				t.Errorf("%v of cluster %v knows of the clusters %+v, want the other one", n.ID(), n.View().Cluster, others)
+			}
+		}
+	})
+}
+
+func TestContactsAreCheckedAtStart(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  troupe.Config
+		want string
+	}{
+		{"both", troupe.Config{Seeds: []string{"a:1"}, Contacts: fiveContacts}, "Seeds and Contacts"},
+		{"no number", troupe.Config{Contacts: discover.DNS{Name: "a", Port: 1}}, "RequiredContacts must say"},
+		{"negative", troupe.Config{Contacts: fiveContacts, RequiredContacts: -1}, "RequiredContacts is -1"},
+		{"nothing to count", troupe.Config{RequiredContacts: 2}, "no Contacts to count"},
+		{"the store decides", troupe.Config{Contacts: fiveContacts, RequiredContacts: 2, Store: store.NewMemory()}, "the Store decides"},
+		{"an empty list", troupe.Config{Contacts: discover.Static{}}, "empty list"},
+		{"no address", troupe.Config{Contacts: discover.Static{"a"}}, "has no port"},
+		{"no name", troupe.Config{Contacts: discover.DNS{Port: 1}, RequiredContacts: 2}, "is no name"},
+		{"no role", troupe.Config{MinMembersOf: map[string]int{"": 2}}, "MinMembersOf"},
+		{"less than nobody", troupe.Config{MinMembersOf: map[string]int{"dad": -2}}, "MinMembersOf"},
+	} {
+		n, err := troupe.Start(t.Context(), tt.cfg)
+		if err == nil {
+			n.Kill()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want an error with %q", tt.name, err, tt.want)
+		}
+	}
+}
