@@ -30,6 +30,7 @@ type crashes struct {
 	isolation time.Duration // zero: switched off
 	suspects  []*suspicion  // by node: members to which the link broke and was not made again
 	votes     []vote        // by suspect and voter, own ones too
+	back      []member.ID   // members to which a link that broke was made again
 	deafSince time.Time     // the first refusal by the own listener of those without an answer between
 	ballots   []gossip.CrashVote
 	events    []gossip.Event
@@ -90,6 +91,10 @@ func (k *crashes) forget(now time.Time, v *member.View) {
 		_, there := v.Member(s.node)
 		return !there
 	})
+	k.back = slices.DeleteFunc(k.back, func(id member.ID) bool {
+		_, there := v.Member(id)
+		return !there
+	})
 	k.votes = slices.DeleteFunc(k.votes, func(o vote) bool {
 		_, suspect := v.Member(o.suspect)
 		_, voter := v.Member(o.by)
@@ -107,6 +112,7 @@ func (k *crashes) broke(now time.Time, v *member.View, peer member.ID) {
 	if !there || known || peer == k.self || m.DataCenter != v.DataCenter {
 		return
 	}
+	k.back = slices.DeleteFunc(k.back, func(id member.ID) bool { return id == peer })
 	k.suspects = slices.Insert(k.suspects, i, &suspicion{node: peer, broke: now, heard: now, since: now})
 }
 
@@ -139,6 +145,7 @@ func (k *crashes) dialed(now time.Time, v *member.View, in gossip.Dialed, quiet 
 	case gossip.Answered:
 		k.spoken(now, s)
 		k.suspects = slices.Delete(k.suspects, i, i+1)
+		k.back = append(k.back, in.Peer)
 	case gossip.Silent:
 		k.spoken(now, s)
 	case gossip.Refused, gossip.Replaced:
@@ -273,4 +280,17 @@ func (k *crashes) deaf(now time.Time, result gossip.DialResult) bool {
 		return now.Sub(k.deafSince) >= k.isolation
 	}
 	return false
+}
+
+// withoutBack takes back, for this node, that members have crashed whose broken
+// links were made again: they stopped acting while they were out of touch, but
+// the news that a majority had confirmed their crash by then may come after they
+// were told that they are members still. Then they need the time to hear it, too.
+func (k *crashes) withoutBack(v *member.View) *member.View {
+	if v == nil || !slices.ContainsFunc(v.Crashed, func(id member.ID) bool { return slices.Contains(k.back, id) }) {
+		return v
+	}
+	corrected := *v
+	corrected.Crashed = slices.DeleteFunc(slices.Clone(v.Crashed), func(id member.ID) bool { return slices.Contains(k.back, id) })
+	return &corrected
 }

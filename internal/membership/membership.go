@@ -83,6 +83,7 @@ func (c *Core) Step(now time.Time, in gossip.Input) Output {
 	if !c.resolverWake.IsZero() && !now.Before(c.resolverWake) {
 		c.resolve(now, sbr.Tick{Awaiting: c.machine.Awaits(now)}, &out)
 	}
+	out.View = c.crashes.withoutBack(out.View)
 	out.Wake = earlier(c.machineWake, c.resolverWake)
 	out.CutOff = c.cutOff()
 	return out
@@ -93,6 +94,7 @@ func (c *Core) Step(now time.Time, in gossip.Input) Output {
 func (c *Core) LeaseReply(now time.Time, acquired bool) Output {
 	var out Output
 	c.resolve(now, sbr.LeaseReply{Acquired: acquired}, &out)
+	out.View = c.crashes.withoutBack(out.View)
 	out.Wake = earlier(c.machineWake, c.resolverWake)
 	out.CutOff = c.cutOff()
 	return out
