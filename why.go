@@ -36,7 +36,7 @@ func (n *Node) Why() Why {
 	if self, in := n.View().SelfMember(); in {
 		w.Status = self.Status
 	}
-	w.Waits = append(w.Waits, n.pulse.waits()...)
+	w.Waits = append(append(w.Waits, n.pulse.waits()...), n.progress.waits()...)
 	return w
 }
 
