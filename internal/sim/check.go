@@ -50,8 +50,13 @@ func (w *World) checkMembers(n *node, old *member.View) {
 			continue
 		}
 		n.removed[m.ID] = true
+		w.plansTakeover(n, m, old)
 		w.checkExclusion(n, m.ID)
-		if next, _ := n.view.At(m.Address); w.badClocks == 0 && m.Replaces(next.ID) {
+		next, replaced := n.view.At(m.Address)
+		if replaced {
+			w.sometimes("a successor takes the address of a member")
+		}
+		if w.badClocks == 0 && !w.badRates && m.Replaces(next.ID) {
 			w.failf("%s sees %s give way to %s, which was started before it", n.id, m.ID, next.ID)
 		}
 	}

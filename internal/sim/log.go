@@ -2,10 +2,13 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/sbr"
 )
 
 // remembered is how many of the last happenings a failure tells.
@@ -43,19 +46,42 @@ func (w *World) noteEvent(n *node, e gossip.Event) {
 	case gossip.MemberRemoved:
 		w.notef("%s sees %s removed, was %s", n.id, e.Member.ID, e.Previous)
 	case gossip.MemberChanged:
+		if e.Member.Status == member.WeaklyUp {
+			w.sometimes("members become weakly up")
+		}
 		w.notef("%s sees %s %s", n.id, e.Member.ID, e.Member.Status)
 	case gossip.UnreachableMember:
 		w.notef("%s sees %s unreachable", n.id, e.Member.ID)
 	case gossip.ReachableMember:
+		w.sometimes("unreachable members come back")
 		w.notef("%s sees %s reachable", n.id, e.Member.ID)
 	case gossip.LeaderChanged:
 		w.notef("%s follows %s", n.id, e.Leader)
 	case gossip.Stalled:
+		w.sometimes("a node notices that it stood still")
 		w.notef("%s notices that it stood still for %v", n.id, e.By)
+	case gossip.CrashConfirmed:
+		w.notef("%s confirms that %s has crashed, by %d of %d", n.id, e.Suspect, len(e.By), e.Members)
 	case gossip.OtherCluster:
 		w.notef("%s hears of another cluster from %s", n.id, e.From)
 	case gossip.Ignored:
 		w.notef("%s ignores %s: %s %s", n.id, e.From, e.Reason, e.Text)
+	}
+}
+
+// noteDecision tells what a resolver decided.
+func (w *World) noteDecision(n *node, d *sbr.Decision) {
+	w.notef("%s decides: %s", n.id, d.Describe())
+	switch {
+	case d.Action == sbr.DownEverybody && d.Strategy != (sbr.DownAll{}).Name():
+		w.sometimes("all is downed because nothing is stable")
+	case len(d.IndirectlyConnected) > 0:
+		w.sometimes("indirectly connected members are downed")
+	case d.Action == sbr.DownReachable:
+		w.sometimes("the smaller side downs itself")
+	}
+	if slices.Contains(d.Down, n.id) {
+		w.sometimes("a node downs itself")
 	}
 }
 

@@ -17,31 +17,45 @@ type Weather struct {
 	Misdirect float64       // probability that mail for a node reaches its successor on the same address
 }
 
-// network decides what happens to messages: the weather, and the links that
-// are cut.
+// network decides what happens to messages: the weather, and what is wrong with
+// single links. Its maps are only looked up, so their order shows nowhere.
 type network struct {
 	weather Weather
-	cuts    map[link]int // how many faults cut a link; only looked up, so its order shows nowhere
+	cuts    map[link]int       // how many faults cut a link
+	rejects map[link]int       // how many faults refuse on it
+	clogs   map[link]time.Time // until when it holds all up
+	linked  map[pair]bool      // processes that are connected
 }
 
 // link is one direction between two places.
 type link struct{ from, to member.Address }
 
-func (n *network) clear() {
+// heal ends all troubles; connections stay.
+func (n *network) heal() {
 	n.weather = Weather{Delay: time.Millisecond}
-	n.cuts = map[link]int{}
+	n.cuts, n.rejects, n.clogs = map[link]int{}, map[link]int{}, map[link]time.Time{}
 }
 
-func (n *network) cut(p *packet) bool { return n.cuts[link{p.from.Address, p.to.Address}] > 0 }
+// blocked tells whether nothing gets from one place to another.
+func (n *network) blocked(from, to member.Address) bool {
+	return n.cuts[link{from, to}] > 0 || n.rejects[link{from, to}] > 0
+}
+
+func (n *network) cut(p *packet) bool { return n.blocked(p.from.Address, p.to.Address) }
+
+// clogged is how much longer a link holds up what is sent now.
+func (w *World) clogged(p *packet) time.Duration {
+	return max(0, w.net.clogs[link{p.from.Address, p.to.Address}].Sub(w.now))
+}
 
 // send gives a packet its fate: it arrives never, once or twice.
 func (w *World) send(p *packet) {
 	if w.net.cut(p) || w.chance(w.net.weather.Drop) {
 		return
 	}
-	w.queue.push(event{at: w.now.Add(w.delay()), packet: p})
+	w.queue.push(event{at: w.now.Add(w.clogged(p) + w.delay()), packet: p})
 	if w.chance(w.net.weather.Duplicate) {
-		w.queue.push(event{at: w.now.Add(w.delay()), packet: p})
+		w.queue.push(event{at: w.now.Add(w.clogged(p) + w.delay()), packet: p})
 	}
 }
 
@@ -81,6 +95,8 @@ func (w *World) arrive(p *packet) {
 	case n.quarantined[p.from]:
 		w.refuse(n, p.from)
 		return
+	case n.deaf && !w.net.linked[pairOf(p.from, n.id)]:
+		return
 	case p.to.UID != 0 && p.to.UID != n.id.UID && !w.chance(w.net.weather.Misdirect):
 		return
 	case n.pausedUntil.After(w.now):
@@ -95,5 +111,6 @@ func (w *World) arrive(p *packet) {
 		}
 	}
 	w.trace('m', p.from, n.id, p.data)
+	w.connected(p.from, n)
 	w.step(n, gossip.Received{From: p.from, Msg: msg})
 }

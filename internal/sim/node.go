@@ -23,6 +23,17 @@ type node struct {
 	removed     map[member.ID]bool // members that this node has seen go
 	end         string             // why it does not run any more; empty while it does
 	load        load
+	rate        float64 // of its clock
+	dialing     map[member.ID]bool
+	powerless   bool // nothing answers at its address
+	deaf        bool // nobody can connect to it any more
+
+	ran        time.Time // by its own clock, as is cutOff
+	cutOff     time.Time // when it has to stop acting; zero while it need not
+	held       *hold
+	handedOver bool
+	gone       int        // members that it saw removed
+	taken      []takeover // of what it hosted
 }
 
 func (n *node) running() bool { return n.end == "" }
@@ -49,9 +60,34 @@ func (w *World) Start(count int) {
 
 // add starts a node at a new place.
 func (w *World) add() {
-	place := w.claim()
-	w.boot(place, place == 0)
+	if place := w.claim(); place == 0 {
+		w.boot(place, founding)
+	} else {
+		w.boot(place, w.joining(place))
+	}
 }
+
+// founding has the first place found a cluster by itself.
+var founding = gossip.JoinSeeds{Seeds: []member.Address{placeAddress(0)}}
+
+// startAtOnce starts nodes at new places within a second, none of which is the
+// first: they found a cluster together, or join the one that there is.
+func (w *World) startAtOnce(count int) {
+	var places []int
+	for range count {
+		places = append(places, w.claim())
+	}
+	contacts := w.addresses(min(contacts, len(w.nodes)))
+	for _, place := range places {
+		w.after(time.Duration(w.rand.Int64N(int64(time.Second))), func() {
+			w.boot(place, gossip.JoinContacts{Contacts: contacts, Required: len(contacts)/2 + 1})
+		})
+	}
+	w.Run(time.Second)
+}
+
+// contacts are how many of the first places nodes know that start at once.
+const contacts = 10
 
 // claim makes a new place, where nobody has run yet.
 func (w *World) claim() int {
@@ -62,13 +98,16 @@ func (w *World) claim() int {
 }
 
 // boot starts a new incarnation at a place, instead of the one that was there.
-func (w *World) boot(place int, founds bool) {
+func (w *World) boot(place int, join gossip.Input) {
 	n := &node{
 		id:          member.ID{Address: placeAddress(place), UID: member.NewUID(w.clock(), w.rand.Uint64())},
 		place:       place,
+		rate:        w.drawRate(),
+		dialing:     map[member.ID]bool{},
 		quarantined: map[member.ID]bool{},
 		removed:     map[member.ID]bool{},
 	}
+	n.ran = n.local(w.now)
 	n.core = membership.New(membership.Config{
 		Gossip: gossip.Config{
 			Self:    n.id,
@@ -80,7 +119,7 @@ func (w *World) boot(place int, founds bool) {
 	n.view = n.core.Machine().View()
 	w.nodes[place] = n
 	w.notef("%s starts", n.id)
-	w.step(n, gossip.JoinSeeds{Seeds: w.seeds(place, founds)})
+	w.step(n, join)
 }
 
 // clock is what the clock of a machine shows. A bad one was set back by a while.
@@ -91,21 +130,15 @@ func (w *World) clock() time.Time {
 	return w.now
 }
 
-// seeds are other places, the next ones first. A node that does not found is
-// never the first of its seeds, so that it does not become a second cluster,
-// however long it is alone.
-func (w *World) seeds(place int, founds bool) []member.Address {
-	if founds {
-		return []member.Address{placeAddress(place)}
-	}
-	if w.commonSeeds > 0 {
-		return w.addresses(w.commonSeeds)
-	}
+// joining has a node join by other places, the next ones first. It is never the
+// first of its seeds, so that it does not become a second cluster, however long
+// it is alone.
+func (w *World) joining(place int) gossip.Input {
 	var addresses []member.Address
 	for i := range min(10, len(w.nodes)-1) {
 		addresses = append(addresses, placeAddress((place+1+i)%len(w.nodes)))
 	}
-	return addresses
+	return gossip.JoinSeeds{Seeds: addresses}
 }
 
 // addresses are those of the first places.
@@ -166,7 +199,15 @@ func (w *World) step(n *node, in gossip.Input) {
 		return
 	}
 	w.countStep()
-	out := n.core.Step(w.now, in)
+	w.mindHold(n)
+	if _, done := in.(gossip.ExitDone); done {
+		n.handedOver = true
+	}
+	w.carryOut(n, n.core.Step(n.local(w.now), in))
+}
+
+// carryOut does what a node wants done.
+func (w *World) carryOut(n *node, out membership.Output) {
 	for _, p := range out.Send {
 		w.post(n, p)
 	}
@@ -174,7 +215,13 @@ func (w *World) step(n *node, in gossip.Input) {
 		w.noteEvent(n, e)
 	}
 	if out.Decision != nil {
-		w.notef("%s decides: %s", n.id, out.Decision.Describe())
+		w.noteDecision(n, out.Decision)
+	}
+	if out.Acquire != nil {
+		w.acquire(n, *out.Acquire)
+	}
+	if out.Release {
+		w.release(n)
 	}
 	for _, id := range out.Quarantine {
 		n.quarantined[id] = true
@@ -182,18 +229,31 @@ func (w *World) step(n *node, in gossip.Input) {
 	if out.StartExiting {
 		w.after(time.Duration(w.rand.IntN(2000))*time.Millisecond, func() { w.order(n, gossip.ExitDone{}) })
 	}
-	if out.Stop != nil {
-		w.notef("%s stops: %s: %s", n.id, out.Stop.Reason, out.Stop.Text)
-		n.end = out.Stop.Reason.String()
-	}
+	n.cutOff = out.CutOff
 	if out.View != nil {
 		old := n.view
 		n.view = out.View
 		w.checkView(n, old)
 	}
-	if n.running() {
-		w.planNext(n, out.Wake)
+	if out.Stop != nil {
+		w.stop(n, *out.Stop)
+		return
 	}
+	w.checkOverlap(n)
+	w.redial(n)
+	w.planNext(n, n.global(out.Wake))
+}
+
+// stop ends a process that says goodbye, or has no time for it.
+func (w *World) stop(n *node, s gossip.Stop) {
+	w.notef("%s stops: %s: %s", n.id, s.Reason, s.Text)
+	if s.Reason == gossip.Removed {
+		w.sometimes("a removed node is told so")
+	}
+	if w.rand.IntN(2) == 0 {
+		w.dies(n)
+	}
+	n.end = s.Reason.String()
 }
 
 // countStep counts, and notices nodes that keep each other busy without end.

@@ -26,9 +26,6 @@ type Phase struct {
 	Most    int           `json:"most"`    // messages that any one node sent in any one second
 }
 
-// scaleSeeds are how many of the first places everybody knows in the beginning.
-const scaleSeeds = 10
-
 // MeasureScale starts so many nodes at once, has 20 more join, crashes one,
 // lets all rest and at last cuts two fifths off for good. An error is a cluster
 // that broke an invariant or did not agree within five minutes of each.
@@ -38,14 +35,14 @@ func MeasureScale(nodes int, seed uint64) (Scale, error) {
 		return Scale{}, err
 	}
 	w := newWorld(seed, codec)
-	w.commonSeeds, w.traffic = min(scaleSeeds, nodes), &traffic{}
+	w.traffic = &traffic{}
 	s := Scale{Nodes: nodes}
 	phase := func(name string, do func()) { s.Phases = append(s.Phases, w.phase(name, do)) }
 	report := play(w, func(w *World) {
 		phase("start", func() { w.startAtOnce(nodes); w.agree() })
 		phase("20 joins", func() { w.startAtOnce(20); w.agree() })
 		w.Run(5 * time.Second)
-		phase("crash", func() { w.end(w.nodes[nodes/2], "crashed"); w.agree() })
+		phase("crash", func() { w.dies(w.nodes[nodes/2]); w.agree() })
 		w.Run(5 * time.Second)
 		phase("rest", func() { w.Run(20 * time.Second) })
 		phase("partition", func() { w.cutOff(2 * len(w.nodes) / 5); w.agree() })
@@ -54,15 +51,6 @@ func MeasureScale(nodes int, seed uint64) (Scale, error) {
 		return s, fmt.Errorf("%d nodes: %s", nodes, report)
 	}
 	return s, nil
-}
-
-// startAtOnce starts nodes within a second.
-func (w *World) startAtOnce(count int) {
-	for range count {
-		place := w.claim()
-		w.after(time.Duration(w.rand.Int64N(int64(time.Second))), func() { w.boot(place, false) })
-	}
-	w.Run(time.Second)
 }
 
 func (w *World) agree() { w.Eventually(5*time.Minute, Converged) }

@@ -38,6 +38,8 @@ import (
 	"fmt"
 	"regexp"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -52,23 +54,51 @@ func Seeds(n int) []uint64 {
 
 // Run plays a script in a world of its own for each seed, and stops at the
 // first that fails, with a report that says what failed, what had gone wrong in
-// that world before, and how to play it again. It returns the sum of what
-// happened in all worlds.
+// that world before, and how to play it again with as little trouble as it needs
+// to fail. It returns the sum of what happened in all worlds.
 func Run(t testing.TB, seeds []uint64, script func(w *World)) Stats {
+	t.Helper()
+	return run(t, seeds, nil, script)
+}
+
+// run leaves out of each world what trim says.
+func run(t testing.TB, seeds []uint64, trim Trim, script func(w *World)) Stats {
 	t.Helper()
 	codec, err := CBOR()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sum Stats
+	sum := Stats{rare: map[string]int{}}
 	for _, seed := range seeds {
 		w := newWorld(seed, codec)
+		w.trim = trim
 		if report := play(w, script); report != "" {
-			t.Fatalf("%sreplay: go test ./internal/sim -run '^%s$' -seed %d -v", report, regexp.QuoteMeta(t.Name()), seed)
+			t.Fatal(explain(t.Name(), w, report, codec, script))
 		}
 		sum = sum.add(w.Stats())
 	}
 	return sum
+}
+
+// explain is the report of the shortest world that still fails in its place.
+func explain(test string, w *World, report string, codec Codec, script func(w *World)) string {
+	trim := slices.Clone(w.trim)
+	if len(trim) == 0 {
+		trim = shrink(func(shorter Trim) bool {
+			again := newWorld(w.seed, codec)
+			again.trim = shorter
+			shorterReport := play(again, script)
+			if shorterReport != "" {
+				report = shorterReport
+			}
+			return shorterReport != ""
+		}, w.planned)
+	}
+	command := fmt.Sprintf("go test ./internal/sim -run '^%s$' -seed %d -v", regexp.QuoteMeta(test), w.seed)
+	if len(trim) > 0 {
+		command += " -without " + strings.Join(trim, ",")
+	}
+	return report + "replay: " + command
 }
 
 // play runs a script; a failed check, or a panic in a core, becomes a report.
@@ -87,11 +117,15 @@ func play(w *World, script func(*World)) (report string) {
 }
 
 func (s Stats) add(o Stats) Stats {
+	for what, times := range o.rare { // any order: it adds up
+		s.rare[what] += times
+	}
 	return Stats{
 		Steps:    s.Steps + o.Steps,
 		Messages: s.Messages + o.Messages,
 		Faults:   s.Faults + o.Faults,
 		Virtual:  s.Virtual + o.Virtual,
 		Trace:    uint64(hash(s.Trace).add(o.Trace)),
+		rare:     s.rare,
 	}
 }

@@ -12,8 +12,9 @@ import (
 )
 
 var (
-	seedFlag  = flag.Uint64("seed", 0, "run this seed only, and tell the story")
-	seedsFlag = flag.Int("seeds", usual, "seeds of the main storm; the other tests run their share of them")
+	seedFlag    = flag.Uint64("seed", 0, "run this seed only, and tell the story")
+	seedsFlag   = flag.Int("seeds", usual, "seeds of the main storm; the other tests run their share of them")
+	withoutFlag = flag.String("without", "", "leave `these` out, as a report says: numbers of faults, weather, clocks, node; separated by commas")
 )
 
 // usual is how many seeds the main storm runs when nobody asks for more.
@@ -28,11 +29,15 @@ func seeds(n int, once ...uint64) []uint64 {
 	return append(once, Seeds(max(1, n**seedsFlag/usual/slowdown))...)
 }
 
-// run is Run with a line about how much that was.
-func run(t *testing.T, seeds []uint64, script func(*World)) {
+// storms is Run with a line about how much that was.
+func storms(t *testing.T, seeds []uint64, script func(*World)) Stats {
 	t.Helper()
+	var trim Trim
+	if *withoutFlag != "" {
+		trim = strings.Split(*withoutFlag, ",")
+	}
 	start := time.Now()
-	sum := Run(t, seeds, func(w *World) {
+	sum := run(t, seeds, trim, func(w *World) {
 		if *seedFlag > 0 {
 			w.log.tell = func(line string) { t.Log(line) }
 		}
@@ -42,6 +47,7 @@ func run(t *testing.T, seeds []uint64, script func(*World)) {
 	t.Logf("%d seeds (%.0f a second): %d faults, %d steps (%.0f a second), %d messages, %v of virtual time (%.0f:1)",
 		len(seeds), float64(len(seeds))/took.Seconds(), sum.Faults, sum.Steps, float64(sum.Steps)/took.Seconds(),
 		sum.Messages, sum.Virtual.Round(time.Second), sum.Virtual.Seconds()/took.Seconds())
+	return sum
 }
 
 func settings(s sbr.Settings) func(int) sbr.Settings {
@@ -51,7 +57,12 @@ func settings(s sbr.Settings) func(int) sbr.Settings {
 // storm is the usual script: a cluster of 3 to 7 forms, anything fails for a
 // minute, the world heals.
 func storm(w *World) {
-	w.Start(3 + w.rand.IntN(5))
+	w.badRates = w.chance(0.2) && !w.without("clocks")
+	form := w.Start
+	if w.chance(0.2) {
+		form = w.startAtOnce
+	}
+	form(w.fewer(3 + w.rand.IntN(5)))
 	w.Eventually(time.Minute, Converged)
 	w.Storm(time.Minute)
 	w.Heal()
@@ -63,7 +74,13 @@ func TestStorm(t *testing.T) {
 		sleptThroughWelcome = 1027 // and through its removal: it asked the seeds for ever
 		cutOffAtDecision    = 1572 // both sides decided by what they last knew, and both survived
 	)
-	run(t, seeds(usual, sleptThroughWelcome, cutOffAtDecision), storm)
+	sum := storms(t, seeds(usual, sleptThroughWelcome, cutOffAtDecision), storm)
+	for _, what := range rare {
+		if sum.rare[what] == 0 && *seedFlag == 0 && slowdown == 1 {
+			t.Errorf("no storm has seen this, which is what it is for: %s", what)
+		}
+	}
+	t.Logf("rare paths: %v", sum.rare)
 }
 
 // A storm over a cluster that is still forming.
@@ -74,8 +91,8 @@ func TestStormWhileForming(t *testing.T) {
 		leaverAccuses   = 1679 // a leaver's last word held up its own removal
 		leaverLeads     = 513  // that had never been up and so never decided about the unreachable
 	)
-	run(t, seeds(50, letInByTheDying, removalByMerge, leaverLeads, leaverAccuses), func(w *World) {
-		w.Start(3 + w.rand.IntN(5))
+	storms(t, seeds(50, letInByTheDying, removalByMerge, leaverLeads, leaverAccuses), func(w *World) {
+		w.Start(w.fewer(3 + w.rand.IntN(5)))
 		w.Storm(30 * time.Second)
 		w.Heal()
 		w.Eventually(2*time.Minute, Converged)
@@ -83,9 +100,9 @@ func TestStormWhileForming(t *testing.T) {
 }
 
 func TestStormWithOtherStrategies(t *testing.T) {
-	for _, strategy := range []sbr.Strategy{sbr.StaticQuorum{Size: 4}, sbr.KeepOldest{DownIfAlone: true}, sbr.DownAll{}} {
+	for _, strategy := range []sbr.Strategy{sbr.StaticQuorum{Size: 4}, sbr.KeepOldest{DownIfAlone: true}, sbr.DownAll{}, sbr.LeaseMajority{AcquireDelay: 2 * time.Second}} {
 		t.Run(strategy.Name(), func(t *testing.T) {
-			run(t, seeds(30), func(w *World) {
+			storms(t, seeds(30), func(w *World) {
 				w.Downing = settings(sbr.Settings{Strategy: strategy})
 				storm(w)
 			})
@@ -98,7 +115,7 @@ func TestHundredNodes(t *testing.T) {
 		size = 100 / min(2, slowdown)
 		lost = size * 2 / 5
 	)
-	run(t, seeds(1), func(w *World) {
+	storms(t, seeds(1), func(w *World) {
 		w.Start(size)
 		w.Eventually(2*time.Minute, Converged)
 		w.SetWeather(Weather{Drop: 0.1, Duplicate: 0.2, Delay: 30 * time.Millisecond, Tail: 0.01})
@@ -141,7 +158,7 @@ func TestPartitionLeavesOneSide(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s %v", tt.strategy.Name(), tt.sides), func(t *testing.T) {
-			run(t, seeds(5), func(w *World) {
+			storms(t, seeds(5), func(w *World) {
 				w.Downing = settings(sbr.Settings{Strategy: tt.strategy})
 				w.Start(len(slices.Concat(tt.sides...)))
 				w.Eventually(time.Minute, Converged)
@@ -157,7 +174,7 @@ func TestPartitionLeavesOneSide(t *testing.T) {
 
 // Weather and pauses that the settings claim to tolerate cost nobody its place.
 func TestToleratedFaultsDownNobody(t *testing.T) {
-	run(t, seeds(20), func(w *World) {
+	storms(t, seeds(20), func(w *World) {
 		const size = 5
 		w.Start(size)
 		w.Eventually(time.Minute, Converged)

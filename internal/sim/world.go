@@ -21,17 +21,21 @@ type World struct {
 	// returning nil: for planted faults.
 	Tamper func(from, to member.ID, m gossip.Message) gossip.Message
 
-	seed   uint64
-	rand   *rand.Rand
-	now    time.Time
-	queue  queue
-	net    network
-	codec  Codec
-	nodes  []*node // by place: the incarnation that was started there last
-	places map[member.Address]int
+	seed    uint64
+	trim    Trim
+	planned int        // faults
+	rand    *rand.Rand // of all that happens by itself
+	dice    *rand.Rand // of the current fault
+	now     time.Time
+	healed  time.Time
+	queue   queue
+	net     network
+	codec   Codec
+	nodes   []*node // by place: the incarnation that was started there last
+	places  map[member.Address]int
 
-	commonSeeds int     // how many of the first places are everybody's seeds, if any; the first may found
-	badClocks   float64 // probability that a process starts with a clock that was set back; never taken back
+	badRates  bool    // processes start with clocks that run faster or slower
+	badClocks float64 // probability that a process starts with a clock that was set back; never taken back
 
 	second   time.Time          // the current second
 	busy     int                // steps in it
@@ -39,6 +43,7 @@ type World struct {
 	going    map[member.ID]bool // members that somebody has seen on their way out
 	log      log
 	traffic  *traffic // counted if set
+	leases   leases
 	stats    Stats
 }
 
@@ -49,6 +54,8 @@ type Stats struct {
 	Faults   int           // of storms
 	Virtual  time.Duration // how long the world has existed
 	Trace    uint64        // hash over all that happened; equal for equal runs
+
+	rare map[string]int // how often a rare path was taken, by its name; see rare.go
 }
 
 func newWorld(seed uint64, codec Codec) *World {
@@ -61,8 +68,12 @@ func newWorld(seed uint64, codec Codec) *World {
 		places:   map[member.Address]int{},
 		versions: map[hash]version{},
 		going:    map[member.ID]bool{},
+		healed:   birth,
+		stats:    Stats{rare: map[string]int{}},
 	}
-	w.net.clear()
+	w.dice = w.rand
+	w.net.linked = map[pair]bool{}
+	w.net.heal()
 	return w
 }
 
