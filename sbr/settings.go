@@ -44,19 +44,13 @@ func (s Settings) Validate() error {
 	if s.DownAllWhenUnstable > maxWait {
 		problem("DownAllWhenUnstable is %v: use up to %v, or a negative value to never down all", s.DownAllWhenUnstable, maxWait)
 	}
-	var role string
-	switch q := s.withDefaults().Strategy.(type) {
-	case KeepMajority:
-		role = q.Role
+	strategy := s.withDefaults().Strategy
+	switch q := strategy.(type) {
 	case StaticQuorum:
-		role = q.Role
 		if q.Size < 1 {
 			problem("StaticQuorum.Size is %d: use more than half of the nodes that the cluster has when it is whole", q.Size)
 		}
-	case KeepOldest:
-		role = q.Role
 	case LeaseMajority:
-		role = q.Role
 		if q.AcquireDelay < 0 || q.AcquireDelay > maxAcquireDelay {
 			problem("LeaseMajority.AcquireDelay is %v: use 0 to %v; 2s is usual", q.AcquireDelay, maxAcquireDelay)
 		}
@@ -64,22 +58,35 @@ func (s Settings) Validate() error {
 			problem("DownAllWhenUnstable is off and the strategy is %s: a side that never comes to rest would ask when the other has given the lease back; leave it at zero", q.Name())
 		}
 	}
+	role := roleOf(strategy)
 	if strings.TrimSpace(role) != role || strings.HasPrefix(role, "dc-") {
-		problem("Role %q of %s is not a role name (spaces around it, or the reserved prefix dc-)", role, s.withDefaults().Strategy.Name())
+		problem("Role %q of %s is not a role name (spaces around it, or the reserved prefix dc-)", role, strategy.Name())
 	}
 	return errors.Join(problems...)
 }
 
-// LeaseTime is how long a side that was granted the lease keeps it: the other
-// side may begin to wait later, wait until it loses patience, and then ask
-// late, and must still be refused.
+// AskWithin is how long a side asks for the lease before it counts as denied.
+const AskWithin = 5 * time.Second
+
+// LeaseTime is how long a side that was granted the lease keeps it: another
+// side may have begun to wait later, wait until it loses patience, ask late, and
+// must still be refused.
 func (s Settings) LeaseTime(members int) time.Duration {
 	limit, _ := s.unstableAfter(members)
-	delay := time.Duration(0)
+	return 2*limit + s.asking()
+}
+
+// Margin is how much longer than the side that survives another one may go on,
+// in a cluster of so many members: for so long what a downed member hosted must
+// not start elsewhere.
+func (s Settings) Margin(members int) time.Duration { return s.stableAfter(members) + s.asking() }
+
+// asking is how long it may take to be denied the lease; 0 without one.
+func (s Settings) asking() time.Duration {
 	if l, ok := s.Strategy.(LeaseMajority); ok {
-		delay = l.AcquireDelay
+		return l.AcquireDelay + AskWithin
 	}
-	return 2*limit + delay
+	return 0
 }
 
 // StableAfter gives the time that suits a cluster of so many members: 7 s up to
