@@ -26,6 +26,12 @@ type handOver struct {
 	quiet   chan struct{} // ends the watch; nil until it runs
 }
 
+// enter begins the next phase of the end, and says so.
+func (n *Node) enter(phase string, within time.Duration, tasks ...string) {
+	n.progress.begin(phase, within, tasks...)
+	n.log.Info("this node ends", slog.String("phase", phase), slog.Duration("limit", within), slog.String("waits for", strings.Join(tasks, ", ")))
+}
+
 // watchEnd names in the log what goes on while the node ends.
 func (n *Node) watchEnd() {
 	if n.leave.quiet == nil {
@@ -50,7 +56,7 @@ func (h *handOver) start(n *Node) {
 			if h.err = n.runLeaveTasks(ctx); h.err != nil {
 				then = gossip.Down{Address: n.id.Address} // peers must not take over before their margin
 			}
-			n.progress.begin(phaseRemoved, n.plan.removed-n.plan.handOver)
+			n.enter(phaseRemoved, n.plan.removed-n.plan.handOver)
 			_ = n.tell(ctx, then)
 			select {
 			case <-late.C:
@@ -75,7 +81,7 @@ func (n *Node) runLeaveTasks(ctx context.Context) error {
 	for i, t := range leave {
 		names[i] = t.name
 	}
-	n.progress.begin(phaseHandOver, n.plan.handOver, names...)
+	n.enter(phaseHandOver, n.plan.handOver, names...)
 	answers := make(chan error, len(leave))
 	for _, t := range leave {
 		go func() { answers <- n.runLeaveTask(ctx, t) }()
@@ -150,7 +156,7 @@ func (n *Node) end(why error) {
 	n.err = why
 	close(n.ending)
 	if why != nil {
-		n.log.Error("this node ends", slog.Any("error", why))
+		n.log.Error("this node has to end", slog.Any("error", why))
 	}
 	n.watchEnd()
 	problem := func(err error) {
@@ -168,7 +174,7 @@ func (n *Node) end(why error) {
 	n.redials.end()
 	n.arbiter.end()
 	n.replies.reject(func(ID) bool { return true }, errEnded)
-	n.progress.begin(phaseActors, n.plan.actors)
+	n.enter(phaseActors, n.plan.actors)
 	if err := within(n.plan.actors, n.system.Stop); err != nil {
 		problem(&OverdueError{Phase: phaseActors, After: n.plan.actors, Cause: err})
 	}
@@ -189,7 +195,7 @@ func (n *Node) runEndTasks() error {
 	for i, t := range end {
 		names[i] = t.name
 	}
-	n.progress.begin(phaseComponents, n.plan.components, names...)
+	n.enter(phaseComponents, n.plan.components, names...)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -212,7 +218,7 @@ func (n *Node) runEndTasks() error {
 // not take it loses it, as it would by a crash.
 func (n *Node) closeLinks(killed bool) {
 	flush := n.plan.links
-	n.progress.begin(phaseLinks, flush)
+	n.enter(phaseLinks, flush)
 	if killed {
 		flush = 0
 	}

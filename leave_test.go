@@ -200,7 +200,7 @@ func TestTheWholeClusterShutsDown(t *testing.T) {
 	})
 }
 
-func TestThePlanIsToldBeforeItRuns(t *testing.T) {
+func TestThePlanIsToldAtTheStartAndWhenItRuns(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var log safeBuffer
 		w.change = func(c *troupe.Config) {
@@ -211,9 +211,14 @@ func TestThePlanIsToldBeforeItRuns(t *testing.T) {
 		if err := n.Leave(context.Background()); err != nil {
 			t.Fatal(err)
 		}
+		for _, phase := range []string{"hand over", "be removed", "stop components", "stop actors", "close links"} {
+			if got := log.String(); strings.Count(got, `phase="`+phase) != 1 {
+				t.Errorf("the log does not name the phase %q once:\n%s", phase, got)
+			}
+		}
 		want := "hand over within 8.5s, be removed until 10.5s, stop components within 500ms, stop actors within 2s, close links within 1s: 14s in all"
-		if got := log.String(); strings.Count(got, want) != 1 {
-			t.Errorf("the log does not have the plan %q once:\n%s", want, got)
+		if got := log.String(); strings.Count(got, want) != 2 {
+			t.Errorf("the log does not have the plan %q at the start and at the leave:\n%s", want, got)
 		}
 	})
 }

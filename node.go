@@ -136,6 +136,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	n.id = n.endpoint.Self()
 	n.view.Store(&View{Self: n.id, DataCenter: s.DataCenter})
 	n.log = s.Log.With(slog.String("node", n.id.Address.String()))
+	n.log.Info("this node starts", slog.String("cluster", s.Name), slog.String("to end it takes", n.plan.String()))
 	n.system = actor.NewSystem(actor.Config{Name: n.id.Address.String(), Log: n.log, DeadLetter: s.DeadLetter, Gate: n.gate})
 	n.loopback = newLoopback(n)
 	if err := n.openOwnPorts(); err != nil {
