@@ -73,7 +73,7 @@ func Parse(s string) (Seeds, error) {
 	case "dns":
 		a, err := ParseAddress(rest)
 		if err != nil {
-			return nil, fmt.Errorf("seeds %q: %w", s, err)
+			return nil, fmt.Errorf("%q: %w", s, err)
 		}
 		d := DNS{Name: a.Host, Port: a.Port}
 		return d, d.Validate()

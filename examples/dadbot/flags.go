@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/troupe-go/troupe/discover"
 	"github.com/troupe-go/troupe/examples/dadbot/dad"
 	"github.com/troupe-go/troupe/examples/dadbot/house"
 	"github.com/troupe-go/troupe/sbr"
@@ -82,7 +83,8 @@ func newNodeFlags(i int) *nodeFlags {
 	s.StringVar(&f.listen, "listen", local(defaultPort+i), "`address` for other nodes")
 	s.StringVar(&h.Cluster.Advertise, "advertise", "", "`address` that other nodes dial (default: -listen)")
 	s.BoolVar(&h.Cluster.Insecure, "insecure", false, "allow plain links beyond this machine")
-	s.StringVar(&f.seeds, "seeds", strings.Join(defaultSeeds(), ","), "`addresses` of nodes to join through; the first founds the cluster")
+	s.StringVar(&f.seeds, "seeds", strings.Join(defaultSeeds(), ","), "`addresses` of nodes to join through; the first founds the cluster. Or where to look them up: dns:NAME:PORT or srv:NAME")
+	s.IntVar(&h.Cluster.RequiredContacts, "required-contacts", 0, "how many nodes must find each other before one of them founds the cluster, no seed being special; more than half of all")
 	s.StringVar(&h.Cluster.Name, "cluster", "dadbot", "`name` of the cluster")
 	s.StringVar(&h.Cluster.Scheme, "scheme", "troupe", "`scheme` of addresses in the management API")
 	s.IntVar(&h.Shards, "shards", 1000, "`number` of shards, the same on all nodes")
@@ -95,6 +97,7 @@ func newNodeFlags(i int) *nodeFlags {
 	s.StringVar(&f.tokenFile, "manage-token-file", "", "`file` with that secret (default: the API is read-only)")
 	s.TextVar(&f.level, "log", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
 	s.StringVar(&f.downing, "downing", "keep-majority", "who survives a partition: keep-majority or static-quorum:N")
+	s.BoolVar(&h.Cluster.NoCrashDetection, "no-crash-detection", false, "wait for silence instead; for networks that refuse connections in the name of living nodes")
 	for _, t := range f.times() {
 		s.DurationVar(t.value, t.name, t.def, t.usage)
 	}
@@ -120,6 +123,7 @@ func (f *nodeFlags) times() []setting {
 		{"acceptable-pause", &t.AcceptablePause, 3 * time.Second, "silence that is no reason for suspicion"},
 		{"seed-timeout", &t.SeedTimeout, 5 * time.Second, "after so long without an answer the first seed founds a cluster"},
 		{"join-retry", &t.JoinRetry, time.Second, "between questions to the seeds"},
+		{"isolation", &t.Isolation, 0, "for so long all attempts to reach a node whose link broke must be refused until it counts as crashed (default 500ms)"},
 		{"stable-after", &d.StableAfter, 0, "how long nothing changes before unreachable nodes are downed; also the margin before their Dads live elsewhere (default: by the size of the cluster, 7s up to 5 nodes)"},
 	}
 }
@@ -182,11 +186,34 @@ func (f *nodeFlags) given(name string) bool {
 	return found
 }
 
+// seedList is empty where the seeds are contacts.
 func (f *nodeFlags) seedList() []string {
-	if f.seeds == "" {
+	if f.seeds == "" || f.looksUp() || f.opts.house.Cluster.RequiredContacts != 0 {
 		return nil
 	}
 	return strings.Split(f.seeds, ",")
+}
+
+// looksUp tells whether the seeds are to be found in DNS.
+func (f *nodeFlags) looksUp() bool {
+	kind, _, _ := strings.Cut(f.seeds, ":")
+	return kind == "dns" || kind == "srv"
+}
+
+// contacts are nil where the seeds are a list whose first one founds.
+func (f *nodeFlags) contacts() (discover.Seeds, error) {
+	required := f.opts.house.Cluster.RequiredContacts
+	switch {
+	case required == 0 && !f.looksUp():
+		return nil, nil
+	case required < 1:
+		return nil, badUsage("-seeds %s finds any number of nodes: say with -required-contacts how many found the cluster together, more than half of all", f.seeds)
+	}
+	contacts, err := discover.Parse(f.seeds)
+	if err != nil {
+		return nil, badUsage("-seeds: %w", err)
+	}
+	return contacts, nil
 }
 
 // apply makes the configuration of the node.
@@ -197,11 +224,12 @@ func (f *nodeFlags) apply() error {
 	h.Name = f.opts.name
 	h.Cluster.Listen = f.listen
 	h.Cluster.Seeds = f.seedList()
-	var roleErr, styleErr, downingErr error
+	var contactsErr, roleErr, styleErr, downingErr error
+	h.Cluster.Contacts, contactsErr = f.contacts()
 	h.Cluster.Roles, roleErr = roles(f.role)
 	h.Style, styleErr = checkStyle(f.style)
 	h.Cluster.Downing.Strategy, downingErr = downing(f.downing)
-	return errors.Join(roleErr, styleErr, downingErr)
+	return errors.Join(contactsErr, roleErr, styleErr, downingErr)
 }
 
 func roles(role string) ([]string, error) {

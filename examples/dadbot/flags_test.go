@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -96,6 +97,21 @@ func TestFlagsOfANode(t *testing.T) {
 	}
 	if tm := c.Times; tm.Gossip != 200*time.Millisecond || tm.Heartbeat != 300*time.Millisecond || tm.AcceptablePause != time.Second || tm.SeedTimeout != 4*time.Second {
 		t.Errorf("times are %+v", tm)
+	}
+}
+
+func TestSeedsThatAreContacts(t *testing.T) {
+	for _, tt := range []struct{ flags, want string }{
+		{"-seeds dns:dads.default.svc:2552 -required-contacts 2", "dns:dads.default.svc:2552"},
+		{"-seeds srv:_dad._tcp.example -required-contacts 2", "srv:_dad._tcp.example"},
+		{"-seeds 127.0.0.1:8,127.0.0.1:9 -required-contacts 2", "list 127.0.0.1:8,127.0.0.1:9"},
+		{"-seeds 127.0.0.1:8", "<nil>"},
+	} {
+		o, err := parseNode(append([]string{"3"}, strings.Fields(tt.flags)...), new(bytes.Buffer))
+		c := o.house.Cluster
+		if got := fmt.Sprint(c.Contacts); err != nil || got != tt.want || (c.Contacts != nil) != (len(c.Seeds) == 0) {
+			t.Errorf("%s: contacts %s, seeds %v, %v; want contacts %s", tt.flags, got, c.Seeds, err, tt.want)
+		}
 	}
 }
 
