@@ -165,11 +165,19 @@ func testLongNames(t *testing.T, w *world) {
 	const names = 10_000
 	long := strings.Repeat("entity-type/ähnlich/", 20)
 	ctx := wait(t)
-	for i := range names {
-		if h, err := a.Acquire(ctx, fmt.Sprint(long, i), fmt.Sprint(long, "owner", i), ttl); err != nil || h.Token != 1 {
-			t.Fatalf("Acquire by name %d = %+v, %v; want it to be free", i, h, err)
-		}
+	var wg sync.WaitGroup
+	const workers = 4
+	for part := range workers {
+		wg.Go(func() {
+			for i := part; i < names; i += workers {
+				if h, err := a.Acquire(ctx, fmt.Sprint(long, i), fmt.Sprint(long, "owner", i), ttl); err != nil || h.Token != 1 {
+					t.Errorf("Acquire by name %d = %+v, %v; want it to be free", i, h, err)
+					return
+				}
+			}
+		})
 	}
+	wg.Wait()
 	for _, i := range []int{0, 1, names / 2, names - 1} {
 		holder(t, a, fmt.Sprint(long, i), fmt.Sprint(long, "owner", i), 1)
 	}
