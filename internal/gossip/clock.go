@@ -26,6 +26,14 @@ func (c Clock) find(node member.ID) (int, bool) {
 	return search(c, node, nodeOfCount)
 }
 
+// count is how many changes the node has made.
+func (c Clock) count(node member.ID) uint64 {
+	if i, ok := c.find(node); ok {
+		return c[i].N
+	}
+	return 0
+}
+
 // Compare tells how c relates to o.
 func (c Clock) Compare(o Clock) Order {
 	less, more := false, false

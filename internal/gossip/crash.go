@@ -10,9 +10,13 @@ import (
 // eyes of a member, has crashed for certain. That travels with the state, and
 // everybody has seen it when the leader removes the member.
 
-// hurryTo is to how many members a node that hurries sends a new state itself.
-// In larger clusters the others learn by the usual rounds, which are urgent then.
-const hurryTo = 32
+// hurryTo is to how many members a node that hurries sends what it has changed
+// itself. In larger clusters those pass it on, to passOnTo each: if they sent
+// it to as many, a change by one would become a flood.
+const (
+	hurryTo  = 32
+	passOnTo = 2
+)
 
 // crashed downs an incarnation whose process is gone for certain. Nobody needs
 // to tell it.
@@ -41,8 +45,8 @@ func (p Perspective) crashed() []member.ID {
 }
 
 // hurry speeds up what removes a crashed member, from the news of its end to the
-// news of its removal: a new version goes to all at once instead of to one each
-// round, and the leader acts as soon as all have seen it.
+// news of its removal: a new version goes around at once instead of to one in
+// each round, and the leader acts as soon as all have seen it.
 func (m *Machine) hurry(before *State) {
 	if m.phase != joined || m.state == before {
 		return
@@ -51,8 +55,11 @@ func (m *Machine) hurry(before *State) {
 	if len(was.crashed()) == 0 && len(m.perspective().crashed()) == 0 {
 		return
 	}
-	if m.state.Version.Compare(before.Version) != Same {
-		m.sendStateToUnseen()
+	switch {
+	case m.state.Version.count(m.cfg.Self) > before.Version.count(m.cfg.Self):
+		m.sendStateToUnseen(hurryTo)
+	case len(m.state.Members) > hurryTo && m.state.Version.Compare(before.Version) != Same:
+		m.sendStateToUnseen(passOnTo)
 	}
 	s := m.summary()
 	switch {
@@ -66,12 +73,12 @@ func (m *Machine) hurry(before *State) {
 	}
 }
 
-// sendStateToUnseen sends the state to members that have not seen it.
-func (m *Machine) sendStateToUnseen() {
+// sendStateToUnseen sends the state to so many members that have not seen it.
+func (m *Machine) sendStateToUnseen(most int) {
 	p := m.perspective()
 	targets := p.Targets(true, true, nil, 0)
 	m.cfg.Rand.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
-	for _, to := range targets[:min(hurryTo, len(targets))] {
+	for _, to := range targets[:min(most, len(targets))] {
 		if !p.SeenBy(to) {
 			m.sendState(to)
 		}

@@ -193,8 +193,8 @@ func (k *crashes) note(now time.Time, by member.ID, ballot gossip.CrashVote) {
 }
 
 // verdict lists a suspect that this node has to down now, and who has voted so.
-// The first voter does it at once, the others when it has not: a version that
-// several make at a time takes longer to agree on.
+// The first voter does it at once, each next one when those before it have not: a
+// version that several make at a time takes longer to agree on.
 func (k *crashes) verdict(now time.Time, v *member.View) (suspect member.ID, by []member.ID, ok bool) {
 	for _, s := range k.suspects {
 		if _, there := v.Member(s.node); !there || !s.voted || slices.Contains(v.Crashed, s.node) {
@@ -208,7 +208,7 @@ func (k *crashes) verdict(now time.Time, v *member.View) (suspect member.ID, by 
 		case s.confirmed.IsZero():
 			s.confirmed = now
 		}
-		if by[0] == k.self || now.Sub(s.confirmed) >= k.isolation {
+		if rank := slices.Index(by, k.self); rank >= 0 && now.Sub(s.confirmed) >= time.Duration(rank)*k.isolation {
 			return s.node, by, true
 		}
 	}

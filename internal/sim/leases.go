@@ -52,7 +52,7 @@ func (w *World) storeAnswers(n *node, r *request, repeated bool) {
 	granted := s.holder == n.id || s.holder.IsZero() || !w.now.Before(s.until)
 	if repeated && w.chance(s.stale) {
 		granted = s.before == n.id
-	} else if granted && s.holder != n.id {
+	} else if granted {
 		s.before, s.holder = s.holder, n.id
 		s.until = w.now.Add(w.Downing(n.place).LeaseTime(len(n.view.Members)))
 	}

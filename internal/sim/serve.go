@@ -133,6 +133,9 @@ func (w *World) plansTakeover(by *node, was member.Member, old *member.View) {
 	}
 	at := by.global(by.local(w.now).Add(margin))
 	w.after(at.Sub(w.now), func() {
+		if w.dirty {
+			return
+		}
 		t := takeover{by, from, w.now}
 		w.sometimes("a node may take over from another")
 		from.taken = append(from.taken, t)
@@ -147,6 +150,11 @@ func (w *World) margin(n *node, members int) time.Duration {
 	}
 	return sbr.StableAfter(members)
 }
+
+// tolerated is the weather in which nobody ever serves beside its successor. In
+// worse weather who is heard of changes so late and so differently that only
+// the store keeps the two apart, and [exclusionLimit] bounds how long both are there.
+func (w Weather) tolerated() bool { return w.Drop <= 0.05 && w.Tail == 0 }
 
 // checkOverlap: nobody serves any more when others may have started what it
 // hosted.

@@ -11,6 +11,7 @@ import (
 // SetWeather changes how the network treats messages, everywhere alike.
 func (w *World) SetWeather(weather Weather) {
 	w.net.weather = weather
+	w.dirty = w.dirty || !weather.tolerated()
 	w.faultf("weather %+v", weather)
 }
 

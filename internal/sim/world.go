@@ -28,6 +28,7 @@ type World struct {
 	dice    *rand.Rand // of the current fault
 	now     time.Time
 	healed  time.Time
+	dirty   bool // there was weather beyond what is tolerated
 	queue   queue
 	net     network
 	codec   Codec
