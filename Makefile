@@ -6,6 +6,7 @@ MODULES  = $$($(GO) list -m -f '{{.Dir}}')
 PACKAGES = $$($(GO) list -m -f '{{.Dir}}/...')
 FUZZ     ?= 30s
 SEEDS    ?= 2000
+KILLS    ?= 10
 BASE     ?= bin/bench-base.txt
 HOT      ?= . ./actor ./shard ./transport ./wire
 
@@ -13,7 +14,7 @@ LINT_VERSION = v2.15.0
 LINT         = bin/golangci-lint-$(LINT_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help bench bench-compare bench-quick cover fmt fuzz lint race run sim test tools vet
+.PHONY: help bench bench-compare bench-quick cover fmt fuzz kills lint race run sbr-graphs sim test tools vet
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +42,9 @@ fmt: $(LINT) ## format everything: gofumpt and the order of imports
 fuzz: ## fuzz each decoder for FUZZ (30s)
 	.ci/fuzz $(FUZZ)
 
+kills: ## kill KILLS (10) busy nodes of DadBot, and say how soon others answer
+	$(GO) test ./examples/dadbot -run TestCrashIsRecoveredFrom -kills $(KILLS) -timeout 30m -v | grep -v '^=== '
+
 lint: $(LINT) bin/staticcheck vet ## all linters over all modules
 	@for module in $(MODULES); do (cd $$module && $(CURDIR)/$(LINT) run ./...) || exit; done
 	bin/staticcheck $(PACKAGES)
@@ -50,6 +54,9 @@ race: ## all tests with the race detector
 
 run: ## three nodes, one Dad: the scripted play
 	$(GO) run ./examples/dadbot
+
+sbr-graphs: ## every way in which links of five nodes can break, for each strategy
+	$(GO) test ./sbr -run TestAtMostOneSideSurvives -nodes 5 -timeout 60m -v
 
 sim: ## the seeded simulations over SEEDS (2000) seeds
 	$(GO) test ./internal/sim ./shard/internal/shardsim -timeout 60m -seeds $(SEEDS)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,6 +46,7 @@ var quick = strings.Fields("-initial-delay 200ms -gossip 200ms -leader-actions 2
 // process is one real node.
 type process struct {
 	name         string
+	listen       string    // address of its links
 	http, manage string    // URLs
 	audit        string    // file
 	stdout       io.Writer // nil for nowhere
@@ -53,9 +55,15 @@ type process struct {
 	exited       chan struct{} // closed then
 }
 
-// startCluster starts n nodes on free ports, and waits until all are ready and
-// see each other.
+// startCluster starts n nodes with quick times; see startNodes.
 func startCluster(t *testing.T, n int, flags ...string) []*process {
+	t.Helper()
+	return startNodes(t, n, slices.Concat(quick, flags)...)
+}
+
+// startNodes starts n nodes on free ports, and waits until all are ready and
+// see each other.
+func startNodes(t *testing.T, n int, flags ...string) []*process {
 	t.Helper()
 	dir := t.TempDir()
 	ports := freePorts(t, 3*n)
@@ -63,11 +71,11 @@ func startCluster(t *testing.T, n int, flags ...string) []*process {
 	nodes := make([]*process, n)
 	for i := range nodes {
 		p := &process{
-			name: fmt.Sprintf("node-%d", i), http: "http://" + ports[n+i], manage: "http://" + ports[2*n+i],
+			name: fmt.Sprintf("node-%d", i), listen: ports[i], http: "http://" + ports[n+i], manage: "http://" + ports[2*n+i],
 			audit: filepath.Join(dir, fmt.Sprintf("node-%d.jsonl", i)), exited: make(chan struct{}),
 		}
 		args := []string{"node", fmt.Sprint(i), "-listen", ports[i], "-http", ports[n+i], "-manage", ports[2*n+i], "-seeds", seeds, "-audit", p.audit}
-		p.start(t, append(append(args, quick...), flags...))
+		p.start(t, append(args, flags...))
 		nodes[i] = p
 	}
 	for _, p := range nodes {
