@@ -184,7 +184,13 @@ func accusations(accused []member.ID, observations []member.Observation) string 
 		}
 		subjects[i] = append(subjects[i], id)
 	}
+	told := 0
 	for i, ids := range subjects {
+		if i == named {
+			fmt.Fprintf(&b, "; and %d more", len(accused)-told)
+			break
+		}
+		told += len(ids)
 		if i > 0 {
 			b.WriteString("; ")
 		}

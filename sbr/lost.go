@@ -16,6 +16,7 @@ func (r *Resolver) situation() Situation {
 		Unreachable:  r.accused(current),
 		Observations: current,
 		SeenBy:       r.seen,
+		Wary:         true,
 	}
 }
 

@@ -45,7 +45,13 @@ func (k KeepMajority) secondLook(s *sides, v verdict) verdict {
 	}
 	here, _ := s.count(staying)
 	_, there := s.count(electorate{role: k.Role, joining: true})
-	if worst := s.majority(here, there, members[0]); worst.action != DownUnreachable {
+	lowest := members[0]
+	if s.Wary {
+		if first := s.counted(electorate{role: k.Role, joining: true, staying: true})[0]; s.isUnreachable(first.ID) && first.ID.Compare(lowest.ID) < 0 {
+			lowest = first
+		}
+	}
+	if worst := s.majority(here, there, lowest); worst.action != DownUnreachable {
 		return verdict{action: DownEverybody, reason: v.reason + "; but the other side may count differently, as members were joining or leaving: " + worst.reason}
 	}
 	return v

@@ -299,7 +299,7 @@ func TestDWN01StaleRecordsAreIgnored(t *testing.T) {
 	strategies := []Strategy{KeepMajority{}, StaticQuorum{Size: 3}, KeepOldest{}, KeepOldest{DownIfAlone: true}, DownAll{}, LeaseMajority{}}
 	for _, strategy := range strategies {
 		for _, side := range [][]int{{}, {3, 4}, {2, 3, 4}} {
-			in := links{n: 5}.situation(0, []int{0, 1, 2, 3, 4})
+			in := graph{n: 5}.situation(0, []int{0, 1, 2, 3, 4})
 			for _, i := range side {
 				in.Unreachable = append(in.Unreachable, nodeID(i))
 				in.Observations = append(in.Observations, member.Observation{Observer: nodeID(0), Subject: nodeID(i)})
@@ -322,8 +322,8 @@ func TestDWN01StaleRecordsAreIgnored(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	l := links{n: 4, broken: 0b111001} // a-b, and d from all
-	d := Decide(LeaseMajority{AcquireDelay: time.Second}, l.situation(0, []int{0, 1, 2}))
+	g := graph{n: 4, lost: [5]uint8{0b1010, 0b1001, 0b1000, 0b0111}} // a-b, and d from all
+	d := Decide(LeaseMajority{AcquireDelay: time.Second}, g.situation(0, []int{0, 1, 2}))
 	want := `lease-majority on a:1#1: acquire_lease_then_down_indirectly_connected, because some members reach a:1#1, b:1#1 and others do not
   a:1#1: Up, reachable, not reached by b:1#1, indirectly connected
   b:1#1: Up, unreachable, not reached by a:1#1, indirectly connected

@@ -50,6 +50,11 @@ type Situation struct {
 	Unreachable  []member.ID          // those of them that this side holds for unreachable
 	Observations []member.Observation // who holds whom for unreachable; pairs with others than Members are ignored
 	SeenBy       []member.ID          // who has seen the current membership
+	// Wary holds it possible that a member that is joining has come up on the
+	// other side and has the lowest address there, which decides a tie: then none is
+	// won. The reference does not think of it, and both sides may survive. A
+	// Resolver is always wary.
+	Wary bool
 }
 
 // An Action is what a decision does.

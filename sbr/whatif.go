@@ -239,7 +239,7 @@ func (w *splitter) decide(here []int) split {
 		a, b = append(a, k.ids[:here[i]]...), append(b, k.ids[here[i]:]...)
 	}
 	ask := func(side, other []member.ID) Action {
-		return w.strategy.choose(newSides(Situation{Self: side[0], Members: w.members, Unreachable: other})).action
+		return w.strategy.choose(newSides(Situation{Self: side[0], Members: w.members, Unreachable: other, Wary: true})).action
 	}
 	mine, other := ask(a, b), ask(b, a)
 	lease := mine == AcquireLeaseThenDownUnreachable && other == mine
