@@ -18,11 +18,11 @@ type Request[M, R any] interface{ WithReply(Reply[R]) M }
 // starts no goroutine and leaves nothing behind. Do not ask from a behavior, which would wait instead of handling: use Ctx.Go.
 func Ask[M, R any, Q Request[M, R]](ctx context.Context, to Ref[M], q Q) (R, error) {
 	p := promiseFor[M, R](to.door)
-	ask := p.open(ctx)
+	ask := p.begin(ctx)
 	err := to.Tell(ctx, q.WithReply(Reply[R]{p, ask}))
 	delivered := err == nil
 	if !delivered {
-		p.discard(ask, err)
+		p.drop(ask, err)
 	}
 	v, answered, err := p.wait(ctx, ask)
 	if !answered {
@@ -49,13 +49,13 @@ type promise[R any] struct {
 
 	mu       sync.Mutex
 	deadline time.Time // zero for none
-	hooks    []func()
+	hook     func()    // run at the end of the ask; nil for none
 }
 
 // The bits of a promise's state.
 const (
 	waits   = 1 << iota
-	hooked  // there are hooks: the end of the ask takes the mutex
+	hooked  // there is a hook: the end of the ask takes the mutex
 	nextAsk // added to the number
 )
 
@@ -98,14 +98,14 @@ func (p *promisePool[R]) get() *promise[R] {
 	return &promise[R]{done: make(chan struct{}, 1), pool: p, sys: p.sys}
 }
 
-// open begins an ask and gives its number.
-func (p *promise[R]) open(ctx context.Context) uint64 {
+// begin begins an ask and gives its number.
+func (p *promise[R]) begin(ctx context.Context) (ask uint64) {
+	ask = p.state.Load() + nextAsk
 	if deadline, ok := ctx.Deadline(); ok || p.timed {
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		p.deadline, p.timed = deadline, ok
-		p.mu.Unlock()
 	}
-	ask := p.state.Load() + nextAsk
 	p.state.Store(ask | waits)
 	return ask
 }
@@ -123,7 +123,7 @@ func (p *promise[R]) wait(ctx context.Context, ask uint64) (v R, answered bool, 
 		select {
 		case <-p.done:
 		case <-done:
-			p.discard(ask, ctx.Err()) // unless it is being answered right now
+			p.drop(ask, ctx.Err()) // unless it is being answered right now
 			<-p.done
 		}
 	}
@@ -136,42 +136,55 @@ func (p *promise[R]) wait(ctx context.Context, ask uint64) (v R, answered bool, 
 	return v, answered, err
 }
 
+// drop ends an ask that nobody has answered.
+func (p *promise[R]) drop(ask uint64, err error) {
+	var none R
+	p.end(ask, none, err, false)
+}
+
 // end ends the ask, if it is the one that waits.
 func (p *promise[R]) end(ask uint64, v R, err error, answered bool) bool {
-	hooks, ok := p.claim(ask)
+	hook, ok := p.claim(ask)
 	if !ok {
 		return false
 	}
 	p.value, p.err, p.answered = v, err, answered
 	p.done <- struct{}{}
-	for _, f := range hooks {
-		f()
+	if hook != nil {
+		hook()
 	}
 	return true
 }
 
 // claim gives the right to end the ask to the first who comes.
-func (p *promise[R]) claim(ask uint64) (hooks []func(), ok bool) {
+func (p *promise[R]) claim(ask uint64) (hook func(), ok bool) {
 	if p.state.CompareAndSwap(ask|waits, ask) {
 		return nil, true
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state.CompareAndSwap(ask|waits|hooked, ask) {
-		hooks, p.hooks = p.hooks, nil
-		return hooks, true
+		hook, p.hook = p.hook, nil
+		return hook, true
 	}
 	return nil, false
 }
 
-// hook has f run at the end of the ask; false if that has been.
-func (p *promise[R]) hook(ask uint64, f func()) bool {
+// onEnd has f run at the end of the ask.
+func (p *promise[R]) onEnd(ask uint64, f func()) {
+	if !p.hooks(ask, f) {
+		f()
+	}
+}
+
+// hooks tells whether the end of the ask, which is still to come, will run f.
+func (p *promise[R]) hooks(ask uint64, f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.state.CompareAndSwap(ask|waits, ask|waits|hooked) && p.state.Load() != ask|waits|hooked {
 		return false
 	}
-	p.hooks = append(p.hooks, f)
+	p.hook = after(p.hook, f)
 	return true
 }
 
@@ -190,44 +203,15 @@ func (p *promise[R]) fail(c context.Context, ask uint64, err error) error {
 	return nil
 }
 
-func (p *promise[R]) discard(ask uint64, err error) {
-	var none R
-	p.end(ask, none, err, false)
-}
+func (p *promise[R]) open(ask uint64) bool { return p.state.Load()&^hooked == ask|waits }
 
-func (p *promise[R]) promise(ask uint64) (Promise, bool) {
+func (p *promise[R]) deadlineOf(ask uint64) (time.Time, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	open := p.state.Load()&^hooked == ask|waits
-	return &pending[R]{p, ask, p.deadline}, open
-}
-
-// pending is the Promise of one ask.
-type pending[R any] struct {
-	promise  *promise[R]
-	ask      uint64
-	deadline time.Time
-}
-
-// Resolve implements Promise.
-func (q *pending[R]) Resolve(decode func(into any) error) {
-	var v R
-	err := decode(&v)
-	q.promise.end(q.ask, v, err, true)
-}
-
-// Reject implements Promise.
-func (q *pending[R]) Reject(err error) {
-	var none R
-	q.promise.end(q.ask, none, err, true)
-}
-
-// OnEnd implements Promise.
-func (q *pending[R]) OnEnd(f func()) {
-	if !q.promise.hook(q.ask, f) {
-		f()
+	if p.state.Load()&^(waits|hooked) != ask {
+		return time.Time{}, false
 	}
+	return p.deadline, !p.deadline.IsZero()
 }
 
-// Deadline implements Promise.
-func (q *pending[R]) Deadline() (time.Time, bool) { return q.deadline, !q.deadline.IsZero() }
+func (*promise[R]) responder() Responder[R] { return nil }

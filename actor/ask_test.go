@@ -199,7 +199,7 @@ func TestLateAnswerDoesNotReachTheNextAsk(t *testing.T) {
 func TestPromise(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sys := actortest.NewSystem(t, actor.Config{})
-		promises := make(chan actor.Promise, 1)
+		promises := make(chan actor.Promise[string], 1)
 		ref := actortest.Spawn(t, sys, "router", on(func(c ctx, m any) error {
 			p, ok := m.(question).reply.Promise()
 			if !ok {
@@ -209,14 +209,13 @@ func TestPromise(t *testing.T) {
 			return nil
 		}))
 		for name, tt := range map[string]struct {
-			resolve func(p actor.Promise)
+			resolve func(p actor.Promise[string])
 			want    string
 			err     error
 		}{
-			"resolved":  {func(p actor.Promise) { p.Resolve(func(into any) error { *into.(*string) = "far"; return nil }) }, "far", nil},
-			"undecoded": {func(p actor.Promise) { p.Resolve(func(any) error { return errPlanned }) }, "", errPlanned},
-			"rejected":  {func(p actor.Promise) { p.Reject(errPlanned) }, "", errPlanned},
-			"abandoned": {func(actor.Promise) {}, "", context.DeadlineExceeded},
+			"resolved":  {func(p actor.Promise[string]) { p.Resolve("far") }, "far", nil},
+			"rejected":  {func(p actor.Promise[string]) { p.Reject(errPlanned) }, "", errPlanned},
+			"abandoned": {func(actor.Promise[string]) {}, "", context.DeadlineExceeded},
 		} {
 			ends, asked := 0, make(chan struct{})
 			c, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -248,8 +247,8 @@ func TestPromise(t *testing.T) {
 // far records what a Responder is called with.
 type far struct{ calls []any }
 
-func (f *far) Respond(v any) error  { f.calls = append(f.calls, v); return nil }
-func (f *far) Fail(err error) error { f.calls = append(f.calls, err); return nil }
+func (f *far) Respond(v string) error { f.calls = append(f.calls, v); return nil }
+func (f *far) Fail(err error) error   { f.calls = append(f.calls, err); return nil }
 
 func TestResponderIsCalledOnce(t *testing.T) {
 	for _, tt := range []struct {
@@ -292,12 +291,12 @@ func TestResponderForwards(t *testing.T) {
 	f := new(far)
 	r := actor.ReplyTo[string](f)
 	p, ok := r.Promise()
-	if !ok {
-		t.Fatal("no promise of an open remote request")
+	if !ok || p.Responder() != f {
+		t.Fatalf("promise of an open remote request: %v, by %v; want one by its responder", ok, p.Responder())
 	}
 	ended := 0
 	p.OnEnd(func() { ended++ })
-	p.Resolve(func(into any) error { *into.(*string) = "farther"; return nil })
+	p.Resolve("farther")
 	p.Reject(errPlanned)
 	if _, ok := r.Promise(); ok || ended != 1 || len(f.calls) != 1 || f.calls[0] != "farther" {
 		t.Errorf("promise %v, ended %d times, calls %v", ok, ended, f.calls)
@@ -317,8 +316,8 @@ func TestZeroReplyDiscards(t *testing.T) {
 // mute cannot put answers on their way.
 type mute struct{}
 
-func (mute) Respond(any) error { return errPlanned }
-func (mute) Fail(error) error  { return errPlanned }
+func (mute) Respond(string) error { return errPlanned }
+func (mute) Fail(error) error     { return errPlanned }
 
 func TestUnsentReplyIsADeadLetter(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package actor
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -17,21 +16,15 @@ type Reply[R any] struct {
 type answerer[R any] interface {
 	answer(c context.Context, ask uint64, v R) error
 	fail(c context.Context, ask uint64, err error) error
-	// discard fails the ask if it is still open, and says nothing if it is not.
-	discard(ask uint64, err error)
-	promise(ask uint64) (Promise, bool)
+	// end ends the ask with v or err if it is still open; false if it is not. answered tells that the recipient has said so.
+	end(ask uint64, v R, err error, answered bool) bool
+	open(ask uint64) bool
+	// onEnd runs f at the end of the ask, at once if that has been.
+	onEnd(ask uint64, f func())
+	deadlineOf(ask uint64) (time.Time, bool)
+	// responder is who answers elsewhere; nil for an ask of this process.
+	responder() Responder[R]
 }
-
-// Responder takes the answer to one request that came from somewhere else (another node).
-// Exactly one of its methods is called, at most once. An error means that the answer could not be put on its way; what the asker can
-// be told about that, the Responder tells. If it has a method Deadline like a context's, that is the asker's.
-type Responder interface {
-	Respond(v any) error // v is an R
-	Fail(err error) error
-}
-
-// ReplyTo makes a Reply that answers through r: routing packages attach it when they decode a request.
-func ReplyTo[R any](r Responder) Reply[R] { return Reply[R]{to: &responder[R]{to: r}} }
 
 // Send answers. It does not wait, and an asker that has gone is no error. An error means that the answer could not be put on its way,
 // and is a dead letter; a behavior may return it, which is no failure. The context is only used for dead letters.
@@ -55,32 +48,42 @@ func (r Reply[R]) Fail(c context.Context, err error) error {
 
 // Promise gives the asker's end, if it still waits: routing packages register it under a correlation id and resolve
 // it when the answer comes from elsewhere. A request that itself came from another node has one too, so that it can be forwarded.
-func (r Reply[R]) Promise() (Promise, bool) {
-	if r.to == nil {
-		return nil, false
-	}
-	return r.to.promise(r.ask)
-}
+func (r Reply[R]) Promise() (Promise[R], bool) { return Promise[R](r), r.to != nil && r.to.open(r.ask) }
 
 // drop fails the request of a message that nobody will handle.
 func (r Reply[R]) drop(err error) {
 	if r.to != nil {
-		r.to.discard(r.ask, err)
+		var none R
+		r.to.end(r.ask, none, err, false)
 	}
 }
 
-// A Promise is a pending ask. Its methods are safe everywhere and do nothing once it has ended, except OnEnd.
-type Promise interface {
-	// Resolve completes the ask: decode is called with a *R to fill; its error, as it is, fails the ask.
-	Resolve(decode func(into any) error)
-	// Reject fails the ask with err as it is.
-	Reject(err error)
-	// OnEnd registers f to run once when the asker stops waiting (answered, failed or context ended);
-	// at once if it already has. Routing packages drop their table entry there.
-	OnEnd(f func())
-	// Deadline is when the asker gives up, if ever; the remaining time (never the instant) travels.
-	Deadline() (time.Time, bool)
+// A Promise is a pending ask, a small value like the Reply that it belongs to. Its methods are safe everywhere and do nothing once the ask
+// has ended, except OnEnd.
+type Promise[R any] struct {
+	to  answerer[R]
+	ask uint64
 }
+
+// Resolve completes the ask with v.
+func (p Promise[R]) Resolve(v R) { p.to.end(p.ask, v, nil, true) }
+
+// Reject fails the ask with err as it is.
+func (p Promise[R]) Reject(err error) {
+	var none R
+	p.to.end(p.ask, none, err, true)
+}
+
+// OnEnd registers f to run once when the asker stops waiting (answered, failed or context ended);
+// at once if it already has. Routing packages drop their table entry there.
+func (p Promise[R]) OnEnd(f func()) { p.to.onEnd(p.ask, f) }
+
+// Deadline is when the asker gives up, if ever; the remaining time (never the instant) travels.
+func (p Promise[R]) Deadline() (time.Time, bool) { return p.to.deadlineOf(p.ask) }
+
+// Responder is what [ReplyTo] was given for a request that came from somewhere else, and nil for an ask of this process. Who
+// passes the request on finds there where the answer is to go.
+func (p Promise[R]) Responder() Responder[R] { return p.to.responder() }
 
 // lost counts an answer that does not reach its asker in the system of the actor that gave it.
 func lost(c context.Context, sys *System, v any, reason Reason) {
@@ -92,94 +95,4 @@ func lost(c context.Context, sys *System, v any, reason Reason) {
 	if sys != nil {
 		sys.letters.add(DeadLetter{"asker", v, reason})
 	}
-}
-
-// responder sees to it that a Responder is called once.
-type responder[R any] struct {
-	to    Responder
-	mu    sync.Mutex
-	ended bool
-	hooks []func()
-}
-
-// finish ends it; false if it had ended before.
-func (r *responder[R]) finish() bool {
-	r.mu.Lock()
-	first, hooks := !r.ended, r.hooks
-	r.ended, r.hooks = true, nil
-	r.mu.Unlock()
-	for _, f := range hooks {
-		f()
-	}
-	return first
-}
-
-func (r *responder[R]) answer(c context.Context, _ uint64, v R) error {
-	if !r.finish() {
-		lost(c, nil, v, ReasonLateReply)
-		return nil
-	}
-	if err := r.to.Respond(v); err != nil {
-		lost(c, nil, v, ReasonUnsentReply)
-		return &unsent{err}
-	}
-	return nil
-}
-
-func (r *responder[R]) fail(c context.Context, _ uint64, err error) error {
-	if !r.finish() {
-		lost(c, nil, err, ReasonLateReply)
-		return nil
-	}
-	if unable := r.to.Fail(err); unable != nil {
-		lost(c, nil, err, ReasonUnsentReply)
-		return &unsent{unable}
-	}
-	return nil
-}
-
-func (r *responder[R]) discard(_ uint64, err error) { r.Reject(err) }
-
-func (r *responder[R]) promise(uint64) (Promise, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r, !r.ended
-}
-
-// Resolve implements Promise.
-func (r *responder[R]) Resolve(decode func(into any) error) {
-	var v R
-	if err := decode(&v); err != nil {
-		r.Reject(err)
-	} else if r.finish() {
-		r.to.Respond(v) //nolint:errcheck // the responder tells the asker itself; nobody else waits here
-	}
-}
-
-// Reject implements Promise.
-func (r *responder[R]) Reject(err error) {
-	if r.finish() {
-		r.to.Fail(err) //nolint:errcheck // as in Resolve
-	}
-}
-
-// OnEnd implements Promise.
-func (r *responder[R]) OnEnd(f func()) {
-	r.mu.Lock()
-	ended := r.ended
-	if !ended {
-		r.hooks = append(r.hooks, f)
-	}
-	r.mu.Unlock()
-	if ended {
-		f()
-	}
-}
-
-// Deadline implements Promise.
-func (r *responder[R]) Deadline() (time.Time, bool) {
-	if d, ok := r.to.(interface{ Deadline() (time.Time, bool) }); ok {
-		return d.Deadline()
-	}
-	return time.Time{}, false
 }

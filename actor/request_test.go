@@ -61,7 +61,7 @@ func TestResponderDeadlineAndLateAnswers(t *testing.T) {
 		if got, ok := p.Deadline(); !ok || !got.Equal(d.deadline) {
 			t.Errorf("Deadline() = %v, %v; want %v", got, ok, d.deadline)
 		}
-		p.Resolve(func(any) error { return errPlanned })
+		p.Reject(errPlanned)
 		probe := actortest.NewProbe[any](t)
 		ref := actortest.Spawn(t, sys, "it", obedient(probe))
 		do(t, ref, func(c ctx) {

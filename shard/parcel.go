@@ -40,8 +40,8 @@ type origin struct {
 	correlation uint64
 }
 
-// relayed is the pending ask of a request from another node that knows its
-// origin: so it is found again for requests that come back out of a mailbox.
+// relayed is the replier of a request from another node that knows its origin:
+// so it is found again for requests that come back out of a mailbox.
 type relayed interface {
 	Origin() (asker troupe.ID, correlation uint64)
 }
@@ -83,9 +83,11 @@ func (p *parcel[M]) sealed(protocol *wire.Protocol[M]) error {
 
 func (p *parcel[M]) bind(s *seal) {
 	p.seal = s
-	if from, ok := s.pending.(relayed); ok && p.origin == nil {
-		p.origin = new(origin)
-		p.origin.asker, p.origin.correlation = from.Origin()
+	if s.pending != nil && p.origin == nil {
+		if from, ok := s.pending.Replier().(relayed); ok {
+			p.origin = new(origin)
+			p.origin.asker, p.origin.correlation = from.Origin()
+		}
 	}
 	if s.pending != nil && p.deadline.IsZero() {
 		p.deadline, _ = s.pending.Deadline()

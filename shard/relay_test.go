@@ -67,9 +67,9 @@ func TestPassedOnAskEndsWithItsHome(t *testing.T) {
 	})
 }
 
-// A request that comes back out of a mailbox still knows until when its asker
-// waits, so that it is not kept and sent for longer.
-func TestRequestOutOfAMailboxKnowsItsDeadline(t *testing.T) {
+// A request that comes back out of a mailbox still knows who asked, so that its next
+// home answers there, and until when, so that it is not kept and sent for longer.
+func TestRequestOutOfAMailboxKnowsItsAsker(t *testing.T) {
 	protocol := newProtocol()
 	ask := actor.ReplyTo[[]int](nil)
 	message, _, err := protocol.Append(nil, list{Reply: ask})
@@ -77,12 +77,16 @@ func TestRequestOutOfAMailboxKnowsItsDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	until := time.Now().Add(time.Minute)
-	m, err := protocol.Decode(message, &asked{until: until})
+	from := origin{troupe.ID{UID: 7}, 320}
+	m, err := protocol.Decode(message, &asked{origin: from, until: until})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := parcel[msg]{id: "#1", m: m}
 	if err := p.sealed(protocol); err != nil || !p.deadline.Equal(until) {
 		t.Errorf("sealed again: %v, deadline %v, want %v", err, p.deadline, until)
+	}
+	if p.origin == nil || *p.origin != from {
+		t.Errorf("sealed again: origin %v, want %v", p.origin, from)
 	}
 }

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 
 func TestRoundtripKeepsTheReply(t *testing.T) {
 	p := protocol(t)
-	r := actor.ReplyTo[int](&responder{})
+	r := actor.ReplyTo(&responder[int]{})
 	got, err := p.Roundtrip(count{Of: "x", Reply: r})
 	if want := (count{"x", r}); err != nil || got != Msg(want) {
 		t.Errorf("Roundtrip = %#v, %v; want the reply kept: %#v", got, err, want)
@@ -23,13 +24,13 @@ func TestRoundtripKeepsTheReply(t *testing.T) {
 }
 
 // responder is where the answer to a local ask goes.
-type responder struct {
-	value any
+type responder[R any] struct {
+	value R
 	err   error
 }
 
-func (r *responder) Respond(v any) error  { r.value = v; return nil }
-func (r *responder) Fail(err error) error { r.err = err; return nil }
+func (r *responder[R]) Respond(v R) error    { r.value = v; return nil }
+func (r *responder[R]) Fail(err error) error { r.err = err; return nil }
 
 // replier is the node's way back to an asker.
 type replier struct {
@@ -38,7 +39,7 @@ type replier struct {
 	deadline time.Time
 }
 
-func (r *replier) Reply(payload []byte) error { r.payload = payload; return nil }
+func (r *replier) Reply(payload []byte) error { r.payload = bytes.Clone(payload); return nil }
 func (r *replier) Fail(err error) error       { r.err = err; return nil }
 
 func (r *replier) Deadline() (time.Time, bool) { return r.deadline, !r.deadline.IsZero() }
@@ -48,7 +49,7 @@ func TestReplyTravelsBack(t *testing.T) {
 	want := map[string]line{"a": {Who: "b"}}
 
 	// The request leaves, here for an asker that is known by its Reply alone.
-	asker := &responder{}
+	asker := &responder[map[string]line]{}
 	data, pending, err := p.Append(nil, find{reply: actor.ReplyTo[map[string]line](asker), Limit: 1})
 	if err != nil || pending == nil {
 		t.Fatalf("Append = %v, %v; want a pending reply", pending, err)
@@ -77,7 +78,7 @@ func TestReplyTravelsBack(t *testing.T) {
 
 func TestUndecodableReplyFailsTheAsk(t *testing.T) {
 	p := protocol(t)
-	asker := &responder{}
+	asker := &responder[int]{}
 	_, pending, err := p.Append(nil, count{Reply: actor.ReplyTo[int](asker)})
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +179,9 @@ func TestForwardedRequestIsAnsweredWhereItCameFrom(t *testing.T) {
 	_, pending, err := p.Append(nil, m)
 	if err != nil || pending == nil {
 		t.Fatalf("Append of a request from elsewhere = %v, %v; want a pending reply", pending, err)
+	}
+	if got := pending.Replier(); got != wire.Replier(asker) {
+		t.Errorf("Replier = %v; want the way back to the asker, %v", got, asker)
 	}
 	if d, ok := pending.Deadline(); !ok || !d.Equal(at) {
 		t.Errorf("Deadline = %v, %t; want the asker's, %v", d, ok, at)

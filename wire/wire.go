@@ -35,6 +35,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/actor"
@@ -95,6 +96,7 @@ type named struct {
 	reply      *plan  // likewise
 	unencoded  atomic.Uint64
 	undecoded  atomic.Uint64
+	buffers    sync.Pool      // of *[]byte, for replies
 	fieldsSeen *atomic.Uint64 // the protocol's count of messages with unknown fields
 }
 
