@@ -17,6 +17,11 @@ import (
 // writeBytes is the most that one call to the operating system writes.
 const writeBytes = 256 << 10
 
+// yields is how often a woken writer lets others run before it writes. Once is not
+// enough where an idle processor takes the writer up again at once: then frames
+// that are being made, such as the answers to what was read together, would be written one by one.
+const yields = 3
+
 // A session is one life of a link, from an accepted handshake to the first
 // connection that breaks. Each lane has a connection with two goroutines: one
 // writes, one listens for the peer's goodbye. When one fails, all end.
@@ -145,7 +150,9 @@ func (s *session) write(lane Lane, conn net.Conn) error {
 			// Whoever else is ready to run may have something to send too, and a call
 			// to the operating system costs more than many frames. When nobody is, this
 			// is no delay.
-			runtime.Gosched()
+			for range yields {
+				runtime.Gosched()
+			}
 		case <-l.finishing:
 		case <-idle:
 			l.e.retire(l)
