@@ -186,6 +186,7 @@ func (c *Core) reported(now time.Time, from member.ID, m protocol.Report) {
 	p.leaving = p.leaving || m.Leaving
 	if first {
 		c.register(now, from, p, m)
+		c.preload(from, p)
 	}
 	c.welcome(from, p)
 	if first {
@@ -217,6 +218,20 @@ func (c *Core) register(now time.Time, from member.ID, p *party, m protocol.Repo
 		each(m.Hosted, func(h protocol.Hosted) { c.found(now, from, h) })
 	}
 	each(m.Released, func(t protocol.Tenure) { c.released(now, from, t) })
+}
+
+// preload tells a region that joins a settled reign where all shards live, before
+// it counts as registered: traffic that comes then need not ask. Those that join
+// while this coordinator is new know their homes from the one before.
+func (c *Core) preload(to member.ID, p *party) {
+	if !c.reign.surveyed || p.disagrees {
+		return
+	}
+	for _, s := range c.reign.sorted() {
+		if h, ok := c.settled(s); ok {
+			c.say(to, protocol.ShardHomes{Header: c.reign.head(), Homes: []protocol.Home{h}})
+		}
+	}
 }
 
 func (c *Core) welcome(to member.ID, p *party) {
