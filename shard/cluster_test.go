@@ -166,6 +166,59 @@ func TestClusterLeaveAndCrash(t *testing.T) {
 	})
 }
 
+// When the whole cluster shuts down nothing moves: entities end where they are,
+// gracefully, and all nodes are gone in little more than the time that one takes.
+func TestWholeClusterShutdownMovesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := startNodes(t, 4)
+		b := &notes{by: map[string][]int{}}
+		var rooms []*shard.Entities[roomMsg]
+		for _, n := range nodes {
+			rooms = append(rooms, joinRooms(t, n, b))
+		}
+		ctx := context.Background()
+		const chats = 30
+		homes := func() (at []string) {
+			for c := range chats {
+				within, cancel := context.WithTimeout(ctx, 10*time.Second)
+				home, err := actor.Ask(within, rooms[c%4].Ref(fmt.Sprint("#", c)), where{})
+				cancel()
+				if err != nil {
+					t.Fatalf("#%d: %v", c, err)
+				}
+				at = append(at, home)
+			}
+			return at
+		}
+		before := homes()
+		if err := nodes[2].PrepareClusterShutdown(ctx); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second) // several rounds of rebalancing
+		if after := homes(); !slices.Equal(after, before) {
+			t.Errorf("homes before and after the announcement:\n%v\n%v", before, after)
+		}
+		began := time.Now()
+		var all sync.WaitGroup
+		for _, n := range nodes {
+			all.Go(func() {
+				if err := n.Leave(ctx); err != nil {
+					t.Errorf("%v: %v", n.ID(), err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("all nodes were gone after %v, want within 15 s", took)
+		}
+		for i, r := range rooms {
+			if moved := r.Region().Hosted(); len(moved) > 0 {
+				t.Errorf("node %d still hosts %v", i, moved)
+			}
+		}
+	})
+}
+
 // A node that is on its way out takes part in nothing new, and says so.
 func TestJoinOnANodeThatEnds(t *testing.T) {
 	for _, tt := range []struct {

@@ -2,6 +2,8 @@ package shard
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,6 +19,7 @@ type complaints struct {
 }
 
 type complaint struct {
+	msg  string
 	last time.Time
 	more int // since then
 }
@@ -31,7 +34,7 @@ func (c *complaints) warn(msg, cause string, attrs ...any) {
 	}
 	seen, ok := c.by[cause]
 	if !ok {
-		seen = new(complaint)
+		seen = &complaint{msg: msg}
 		c.by[cause] = seen
 	}
 	if ok && now.Sub(seen.last) < complainEvery {
@@ -43,4 +46,17 @@ func (c *complaints) warn(msg, cause string, attrs ...any) {
 	seen.last, seen.more = now, 0
 	c.mu.Unlock()
 	c.log.With(attrs...).Warn(msg, slog.String("reason", cause), slog.Int("more", more)) //nolint:sloglint // callers give constants
+}
+
+// flush logs, before the node ends, what was left out since the last line of
+// each cause: nobody would hear of it later.
+func (c *complaints) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cause := range slices.Sorted(maps.Keys(c.by)) {
+		if seen := c.by[cause]; seen.more > 0 {
+			c.log.Warn(seen.msg, slog.String("reason", cause), slog.Int("more", seen.more)) //nolint:sloglint // callers give constants
+			seen.more = 0
+		}
+	}
 }

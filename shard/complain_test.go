@@ -46,6 +46,14 @@ func TestOPS04LogFloodHidesTheCause(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
+		c.flush()
+		if got := log.String(); !strings.HasSuffix(got, "msg=\"message dropped\" reason=\"buffer full\" more=99999\n") {
+			t.Errorf("the total at the end is not told: %s", got)
+		}
+		before := log.String()
+		if c.flush(); log.String() != before {
+			t.Errorf("a total is told twice: %s", log.String())
+		}
 		c.warn("message dropped", "node ended", slog.String("to", "room/#2"))
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) >= 20 {

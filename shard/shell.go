@@ -277,4 +277,5 @@ func (r *shell[M]) end() {
 		s.end((*actor.Cell[M]).Stop)
 		s.abandon()
 	}
+	r.complain.flush()
 }
