@@ -12,21 +12,21 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
+	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/examples/dadbot/play"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Once the first signal has begun a graceful end, a second one has its usual effect.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	ctx, stop := troupe.UntilSignal(context.Background(), newLog(os.Stderr, slog.LevelInfo))
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
 }
 
-// The exit codes.
+// The exit codes; a second signal gives troupe.ExitForced.
 const (
 	exitOK      = 0
 	exitFailure = 1

@@ -65,7 +65,6 @@ func runNode(ctx context.Context, o nodeOptions, log *slog.Logger) (err error) {
 	log.Info("serving", "page", "http://"+chats.Addr().String()+"/", "manage", "http://"+management.Addr().String()+"/cluster/members")
 	select {
 	case <-ctx.Done():
-		log.Info("leaving gracefully; a second signal ends this at once")
 		edge.Close()
 		return h.Leave()
 	case <-h.Done():

@@ -93,14 +93,9 @@ func (h *House) Edge() *chat.Edge {
 	return &chat.Edge{Node: h.name, Dads: h, Up: h.Up, Paused: h.Paused, Record: h.record}
 }
 
-// LeaveWithin bounds a graceful leave.
-const LeaveWithin = 40 * time.Second
-
-// Leave leaves the cluster gracefully, within LeaveWithin.
+// Leave leaves the cluster gracefully, within the LeaveWithin of its node.
 func (h *House) Leave() error {
-	ctx, cancel := context.WithTimeout(context.Background(), LeaveWithin)
-	defer cancel()
-	if err := h.Node.Leave(ctx); err != nil {
+	if err := h.Node.Leave(context.Background()); err != nil {
 		return fmt.Errorf("%s: %w", h.name, err)
 	}
 	return nil
