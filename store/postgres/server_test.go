@@ -25,7 +25,7 @@ type server struct {
 	dir    string
 	as     *syscall.Credential // nil for the one who runs the test
 	pid    int                 // 0 when it does not run
-	exited chan error
+	exited chan struct{}       // closed when it has ended
 	work   chan func() error
 	done   chan error
 }
@@ -148,13 +148,17 @@ func (s *server) launch() error {
 	}
 	defer log.Close()
 	cmd := s.command(postgres, "-D", s.data(), "-k", s.dir, "-F",
-		"-c", "listen_addresses=", "-c", "max_connections=50", "-c", "shared_buffers=32MB", "-c", "autovacuum=off")
+		"-c", "listen_addresses=", "-c", "max_connections=50", "-c", "shared_buffers=32MB", "-c", "autovacuum=off",
+		"-c", "dynamic_shared_memory_type=mmap") // in the folder, where a crash leaves nothing behind
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	s.pid, s.exited = cmd.Process.Pid, make(chan error, 1)
-	go func() { s.exited <- cmd.Wait() }()
+	s.pid, s.exited = cmd.Process.Pid, make(chan struct{})
+	go func(exited chan struct{}) {
+		defer close(exited)
+		_ = cmd.Wait() // "signal: killed"
+	}(s.exited)
 	return nil
 }
 

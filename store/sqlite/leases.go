@@ -29,18 +29,14 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, ttl time.Durati
 	if err := store.CheckLease(name, owner, ttl); err != nil {
 		return store.Holding{}, err
 	}
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return store.Holding{}, unknown("acquire", name, err)
-	}
-	defer tx.Rollback()
-	h, err := scan(owner, tx.QueryRowContext(ctx, acquire, store.Key(name, limit), owner, ttl.Microseconds()))
-	if errors.Is(err, sql.ErrNoRows) {
-		h, err = look(ctx, tx, name)
-	}
-	if err == nil {
-		err = tx.Commit()
-	}
+	var h store.Holding
+	err := s.transact(ctx, func(tx *sql.Tx) (err error) {
+		h, err = scan(owner, tx.QueryRowContext(ctx, acquire, store.Key(name, limit), owner, ttl.Microseconds()))
+		if errors.Is(err, sql.ErrNoRows) {
+			h, err = look(ctx, tx, name)
+		}
+		return err
+	})
 	switch {
 	case err != nil:
 		return store.Holding{}, unknown("acquire", name, err)

@@ -164,8 +164,8 @@ func (s *Store) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
 	if err := f(tx); err != nil {
+		_ = tx.Rollback() // what failed says more
 		return err
 	}
 	return tx.Commit()
