@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -310,4 +312,132 @@ func TestContactsAreCheckedAtStart(t *testing.T) {
 			t.Errorf("%s: %v, want an error with %q", tt.name, err, tt.want)
 		}
 	}
+}
+
+// An outage is a store that does not answer for a while.
+type outage struct {
+	store.Store
+	down atomic.Bool
+}
+
+func (o *outage) Live(ctx context.Context, cluster string) ([]store.LiveRunner, error) {
+	if o.down.Load() {
+		return nil, store.ErrUnknown
+	}
+	return o.Store.Live(ctx, cluster)
+}
+
+func (o *outage) Refresh(ctx context.Context, r store.Runner, g store.Generation, ttl time.Duration) error {
+	if o.down.Load() {
+		return store.ErrUnknown
+	}
+	return o.Store.Refresh(ctx, r, g, ttl)
+}
+
+// After a long outage all rows have run out, and some were tidied up. The members
+// have their places again before a newcomer, who waits, founds a second cluster.
+func TestOutageOfTheStoreIsNoReasonToFound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		db := store.NewMemory()
+		flaky := &outage{Store: db}
+		nodes := []*troupe.Node{w.startWith("n1", withStore(flaky)), w.startWith("n2", withStore(flaky))}
+		w.sees(30*time.Second, nodes, nodes)
+		time.Sleep(10 * time.Second)
+		rows, err := db.Live(t.Context(), "troupe")
+		if err != nil || len(rows) != 2 {
+			t.Fatalf("the store has %+v, %v", rows, err)
+		}
+		flaky.down.Store(true)
+		time.Sleep(time.Minute)
+		if err := db.Remove(t.Context(), rows[1].Runner, rows[1].Generation); err != nil {
+			t.Fatal(err)
+		}
+		flaky.down.Store(false)
+		nodes = append(nodes, w.startWith("n3", withStore(flaky)))
+		w.sees(30*time.Second, nodes, nodes)
+		time.Sleep(10 * time.Second)
+		if rows, err := db.Live(t.Context(), "troupe"); err != nil || len(rows) != 3 {
+			t.Errorf("the store has %+v, %v, want three rows", rows, err)
+		}
+	})
+}
+
+// A cluster that was founded without a store keeps its id when it gets one.
+func TestStoreLearnsOfAClusterThatExists(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		nodes := w.startAll(2)
+		db := store.NewMemory()
+		both := func(cfg *troupe.Config) {
+			cfg.Store, cfg.Seeds, cfg.JoinAnyway = db, w.seeds, true // the default strategy differs
+		}
+		nodes = append(nodes, w.startWith("n3", both), w.startWith("n4", both))
+		w.sees(30*time.Second, nodes, nodes)
+		time.Sleep(10 * time.Second)
+		rows, err := db.Live(t.Context(), "troupe")
+		if err != nil || len(rows) != 2 || rows[0].ClusterID != nodes[0].View().Cluster.String() {
+			t.Errorf("the store has %+v, %v, want two rows of cluster %v", rows, err, nodes[0].View().Cluster)
+		}
+	})
+}
+
+// Over real sockets: one contact runs, one refuses, and one, about to stop, takes
+// connections and drops them.
+func TestMEM12NotReadyOrTerminatingPeers(t *testing.T) {
+	refusing, stopping := listener(t), listener(t)
+	refusing.Close()
+	go func() {
+		for {
+			conn, err := stopping.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	start := func(contacts ...string) *troupe.Node {
+		t.Helper()
+		n, err := troupe.Start(t.Context(), troupe.Config{
+			Contacts: discover.Static(contacts), RequiredContacts: 1, Log: slog.New(slog.DiscardHandler),
+			Times: troupe.Times{JoinRetry: 20 * time.Millisecond, SeedTimeout: 100 * time.Millisecond, GiveUp: time.Second, InitialDelay: 10 * time.Millisecond, Gossip: 50 * time.Millisecond, LeaderActions: 50 * time.Millisecond},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(n.Kill)
+		return n
+	}
+	bad := []string{refusing.Addr().String(), stopping.Addr().String()}
+	lost := start(bad...)
+	<-lost.Done()
+	if err := lost.Err(); !errors.Is(err, troupe.ErrRefused) || !strings.Contains(err.Error(), bad[0]) {
+		t.Errorf("without a live contact it ended with %v, want ErrRefused that names the contacts", err)
+	}
+	if l, err := net.Listen("tcp", lost.ID().Address.String()); err != nil {
+		t.Errorf("it left its port behind: %v", err)
+	} else {
+		l.Close()
+	}
+
+	alone, err := troupe.Start(t.Context(), troupe.Config{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(alone.Kill)
+	joiner := start(append(bad, alone.ID().Address.String())...)
+	if err := joiner.WhenUp(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got, want := joiner.View().Cluster, alone.View().Cluster; got != want {
+		t.Errorf("the joiner is in cluster %v, want %v", got, want)
+	}
+}
+
+func listener(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
 }

@@ -30,7 +30,7 @@ func (w *world) begun() []member.ClusterID {
 	var all []member.ClusterID
 	for _, n := range w.living() {
 		v := n.View()
-		up := slices.ContainsFunc(v.Members, func(m member.Member) bool { return m.UpNumber != member.NeverUp })
+		up := slices.ContainsFunc(v.Members, func(m member.Member) bool { return m.Status == member.WeaklyUp || m.UpNumber != member.NeverUp })
 		if up && !slices.Contains(all, v.Cluster) {
 			all = append(all, v.Cluster)
 		}
