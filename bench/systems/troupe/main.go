@@ -3,16 +3,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"runtime"
 	"sync"
-	"time"
 
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/bench/driver"
 	"github.com/troupe-go/troupe/bench/work"
-	"github.com/troupe-go/troupe/transport"
 )
 
 func main() {
@@ -65,27 +61,6 @@ func counting(sums chan<- int) actor.Start[add] {
 	}
 }
 
-// patiently tells m and waits for room, as a channel's sender does. Doors that
-// cannot wait are tried again: a mailbox soon, a link when the other process has
-// had time to read.
-func patiently[M any](ctx context.Context, ref actor.Ref[M], m M) error {
-	for {
-		err := ref.TellWait(ctx, m)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, actor.ErrFull):
-			runtime.Gosched()
-		case errors.Is(err, transport.ErrFull):
-			time.Sleep(linkPause)
-		default:
-			return err
-		}
-	}
-}
-
-const linkPause = 100 * time.Microsecond
-
 func tell(r *driver.Run, senders int) error {
 	sums := make(chan int)
 	ref, err := actor.Spawn(newSystem(), "", counting(sums), actor.Mailbox(work.Mailbox))
@@ -97,9 +72,9 @@ func tell(r *driver.Run, senders int) error {
 
 func tellTo(r *driver.Run, senders int, ref actor.Ref[add], sums <-chan int) error {
 	ctx := context.Background()
-	send := func() error { return patiently(ctx, ref, add{1}) }
+	send := func() error { return ref.TellWait(ctx, add{1}) }
 	return r.Send(senders, send, func() (int, error) {
-		if err := patiently(ctx, ref, add{report}); err != nil {
+		if err := ref.TellWait(ctx, add{report}); err != nil {
 			return 0, err
 		}
 		return <-sums, nil
@@ -124,7 +99,7 @@ func fanout(r *driver.Run) error {
 		}
 	}
 	ctx := context.Background()
-	return r.Fan(work.Fan, &handled, func(i int) error { return patiently(ctx, all[i], add{1}) })
+	return r.Fan(work.Fan, &handled, func(i int) error { return all[i].TellWait(ctx, add{1}) })
 }
 
 type question struct {

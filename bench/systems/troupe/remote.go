@@ -97,7 +97,7 @@ func remoteTell(r *driver.Run, senders int) error {
 	}
 	ctx := context.Background()
 	body := make([]byte, work.Body)
-	send := func() error { return patiently(ctx, ref, hit{Body: body}) }
+	send := func() error { return ref.TellWait(ctx, hit{Body: body}) }
 	return r.Send(senders, send, func() (int, error) {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
