@@ -77,6 +77,9 @@ type leaseAnswer struct {
 const (
 	leaseTry   = 1500 * time.Millisecond // for each request to the store
 	leasePause = 100 * time.Millisecond  // after one that failed at once
+
+	giveBackWithin = 30 * time.Second // then the lease has run out, or nearly
+	giveBackPause  = 500 * time.Millisecond
 )
 
 func newArbiter(s settings) *arbiter {
@@ -154,7 +157,8 @@ func (a *arbiter) settle(ans leaseAnswer, woken bool) (granted, current bool) {
 	return granted, current
 }
 
-// giveBack releases in the background what an answer granted, or may have.
+// giveBack releases in the background what an answer granted, or may have; again
+// and again for a while, as a request that was not answered may still be on its way.
 func (a *arbiter) giveBack(ans leaseAnswer) {
 	if a.won == ans.owner {
 		a.won = ""
@@ -162,13 +166,11 @@ func (a *arbiter) giveBack(ans leaseAnswer) {
 	a.work.Go(func() {
 		ctx, cancel := context.WithTimeout(a.ctx, giveBackWithin)
 		defer cancel()
-		for a.release(ctx, ans.owner) != nil && sleep(ctx, leasePause) {
+		last := time.Now().Add(sbr.AskWithin)
+		for (a.release(ctx, ans.owner) != nil || time.Now().Before(last)) && sleep(ctx, giveBackPause) {
 		}
 	})
 }
-
-// giveBackWithin is how long to try; then the lease has run out, or nearly.
-const giveBackWithin = 30 * time.Second
 
 func (a *arbiter) release(ctx context.Context, owner string) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseTry)
