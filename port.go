@@ -107,10 +107,10 @@ func (p *Port) Close() {
 	})
 }
 
-// Lane picks the ordinary lane for a hash: equal hashes share a lane, so that
-// the order of what they send to one peer holds.
+// Lane picks the ordinary lane for a hash, and a stream of it: what shares a hash
+// keeps its order to one peer, and waits behind no large message of another.
 func (p *Port) Lane(hash uint32) transport.Lane {
-	return transport.User + transport.Lane(hash%uint32(p.node.lanes))
+	return (transport.User + transport.Lane(hash%uint32(p.node.lanes))).Stream(hash)
 }
 
 // Send queues payload for the port of the same name at one incarnation. It
@@ -131,17 +131,26 @@ func (p *Port) header(dst []byte) []byte { return binary.BigEndian.AppendUint32(
 // sendFrame is Send of a payload that stands behind the header.
 func (p *Port) sendFrame(to ID, lane transport.Lane, frame []byte) error {
 	if to == p.node.id {
-		return p.node.loopback.send(lane, frame)
+		return p.node.loopback.send(lane.Base(), frame)
 	}
-	return p.node.endpoint.Send(to, lane, frame)
+	return p.node.endpoint.Send(to, p.stream(lane), frame)
 }
 
 // sendFrameWait is sendFrame, except that it waits for room until ctx ends.
 func (p *Port) sendFrameWait(ctx context.Context, to ID, lane transport.Lane, frame []byte) error {
 	if to == p.node.id {
-		return p.node.loopback.sendWait(ctx, lane, frame)
+		return p.node.loopback.sendWait(ctx, lane.Base(), frame)
 	}
-	return p.node.endpoint.SendWait(ctx, to, lane, frame)
+	return p.node.endpoint.SendWait(ctx, to, p.stream(lane), frame)
+}
+
+// stream gives the port a stream of its own in the control lane, so that the large
+// message of one component holds up no heartbeat of another.
+func (p *Port) stream(lane transport.Lane) transport.Lane {
+	if lane == transport.Control {
+		return lane.Stream(p.number)
+	}
+	return lane
 }
 
 // sendControl is Send on the control lane; a zero UID means whoever is at the

@@ -84,7 +84,7 @@ func (e *endpoint) welcome(conn net.Conn) {
 // frames follow at once.
 func (e *endpoint) shake(conn net.Conn) (*inbound, error) {
 	if err := conn.SetDeadline(time.Now().Add(e.cfg.HandshakeTimeout)); err != nil {
-		return nil, err
+		return nil, &unfinished{RefusedSlow, err}
 	}
 	ch, err := e.guard.accept(conn)
 	if err != nil {
@@ -213,13 +213,12 @@ func (e *endpoint) noteRefusal(conn net.Conn, why Refusal, text string) {
 	if e.hard.Err() != nil {
 		return // this side cut it off
 	}
+	if usual := why == RefusedClosing || why == RefusedStale; !usual {
+		if due, suppressed := e.refusals.due(why, time.Now()); due {
+			e.log.Warn("connection refused", "reason", why.String(), "remote", conn.RemoteAddr().String(), "why", text, "suppressed", suppressed)
+		}
+	}
 	e.count.refused[why].Add(1)
-	if why == RefusedClosing || why == RefusedStale {
-		return // part of a usual day
-	}
-	if due, suppressed := e.refusals.due(why, time.Now()); due {
-		e.log.Warn("connection refused", "reason", why.String(), "remote", conn.RemoteAddr().String(), "why", text, "suppressed", suppressed)
-	}
 }
 
 // A refusalLog spaces the log lines of each reason.

@@ -30,7 +30,7 @@ type Config struct {
 
 	MaxFrame int // greatest payload in bytes, sent or accepted; 16 MiB
 	Lanes    int // ordinary lanes to each peer; 4
-	Queue    int // bytes that may wait in one lane to one peer; 32 MiB
+	Queue    int // bytes that may wait in one lane to one peer, and as many behind large frames; 32 MiB
 
 	// How links are secured; plain links are for the loopback interface.
 	TLS      *TLS   // by certificates; none

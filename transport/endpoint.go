@@ -117,7 +117,7 @@ func (e *endpoint) SendWait(ctx context.Context, to member.ID, lane Lane, payloa
 		if _, full := errors.AsType[*FullError](err); !full {
 			return err
 		}
-		room := l.lanes[lane].roomFor(payload)
+		room := l.lanes[lane.Base()].roomFor(lane.stream(), payload)
 		if room == nil {
 			continue
 		}
@@ -138,7 +138,7 @@ func (e *endpoint) mayCarry(to member.ID, lane Lane) error {
 	if to.UID == 0 {
 		return fmt.Errorf("transport: send to %v: no incarnation given; SendAddress goes to whoever is there", to.Address)
 	}
-	if int(lane) > e.cfg.Lanes {
+	if int(lane.Base()) > e.cfg.Lanes {
 		return fmt.Errorf("%w: %v of %d", ErrLane, lane, e.cfg.Lanes)
 	}
 	return nil

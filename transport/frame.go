@@ -6,17 +6,22 @@ import (
 	"io"
 )
 
-// A frame is the length of its payload in four big-endian bytes, then the
-// payload. The length goodbye has no payload: nothing follows, and the side that
-// reads it closes the connection when it has handled all before it.
+// On the wire a frame of up to segmentBytes is the length of its payload in four
+// big-endian bytes, then the payload. A larger one comes in parts of that form,
+// each with isPart set in its length, the last with isLast too; whole frames may
+// come between them, but no parts of another. The length goodbye has no payload:
+// nothing follows, and the side that reads it closes the connection when it has
+// handled all before it.
 const (
 	lengthBytes = 4
+	isPart      = 1 << 31
+	isLast      = 1 << 30
 	goodbye     = 1<<32 - 1
 )
 
 const (
-	firstBuffer = 4 << 10  // of a connection that has not shown any traffic
-	busyBuffer  = 64 << 10 // of one that filled its buffer by a read
+	firstBuffer = 4 << 10                    // of a connection that has not shown any traffic
+	busyBuffer  = lengthBytes + segmentBytes // of one that filled its buffer by a read
 )
 
 func appendFrame(b, payload []byte) []byte {
@@ -24,18 +29,29 @@ func appendFrame(b, payload []byte) []byte {
 	return append(b, payload...)
 }
 
+func appendPart(b, chunk []byte, last bool) []byte {
+	length := uint32(len(chunk)) | isPart
+	if last {
+		length |= isLast
+	}
+	return append(binary.BigEndian.AppendUint32(b, length), chunk...)
+}
+
 func appendGoodbye(b []byte) []byte { return binary.BigEndian.AppendUint32(b, goodbye) }
 
-// framesWithin counts the frames that lie wholly in the first n bytes of a
-// well-formed run of frames, and the bytes of their payloads.
+// framesWithin counts the frames that are complete in the first n bytes of a
+// well-formed run of frames and parts, and the bytes of payload there.
 func framesWithin(b []byte, n int) (frames, payload int) {
 	for at := 0; at+lengthBytes <= n; {
-		size := int(binary.BigEndian.Uint32(b[at:]))
+		length := binary.BigEndian.Uint32(b[at:])
+		size := int(length &^ (isPart | isLast))
 		at += lengthBytes + size
 		if at > n {
 			break
 		}
-		frames++
+		if length&isPart == 0 || length&isLast != 0 {
+			frames++
+		}
 		payload += size
 	}
 	return frames, payload
@@ -43,14 +59,15 @@ func framesWithin(b []byte, n int) (frames, payload int) {
 
 var errGoodbye = errors.New("goodbye")
 
-// A scanner cuts a stream into frames. Its buffer grows with the bytes that have
-// arrived: a length is only a claim, and 1,000 connections that claim 4 GiB each
-// must cost what they sent (see REM-05 in its test).
+// A scanner cuts a stream into frames. What it holds grows with the bytes that
+// have arrived: a length is only a claim, and 1,000 connections that claim 4 GiB
+// each must cost what they sent (see REM-05 in its test).
 type scanner struct {
-	limit      int // of a payload
+	limit      int // of a payload, at least segmentBytes
 	buf        []byte
-	start, end int  // what was read and not yet given
-	busy       bool // the last read filled the buffer
+	start, end int    // what was read and not yet given
+	busy       bool   // the last read filled the buffer
+	parts      []byte // of a large frame, so far
 }
 
 // fill makes room and reads once.
@@ -65,18 +82,16 @@ func (s *scanner) fill(r io.Reader) error {
 	return err
 }
 
-// makeRoom moves what is left to the front, drops a buffer that a large frame
-// needed, and grows a full one.
+// makeRoom moves what is left to the front, and grows a buffer that is full or
+// was filled by one read.
 func (s *scanner) makeRoom() {
 	left := s.end - s.start
 	size := len(s.buf)
 	switch {
+	case s.busy:
+		size = busyBuffer
 	case left == size: // also the first time
-		size = min(max(2*size, firstBuffer), max(lengthBytes+s.limit, firstBuffer))
-	case s.busy && size < busyBuffer:
-		size = busyBuffer
-	case size > busyBuffer && left < busyBuffer/2:
-		size = busyBuffer
+		size = max(min(2*size, busyBuffer), firstBuffer)
 	}
 	switch {
 	case size != len(s.buf):
@@ -94,20 +109,46 @@ func (s *scanner) makeRoom() {
 // next gives the next complete frame, valid until fill. ok is false when more
 // must be read; the error is errGoodbye or a *TooLargeError.
 func (s *scanner) next() (payload []byte, ok bool, err error) {
-	if s.end-s.start < lengthBytes {
-		return nil, false, nil
+	for s.end-s.start >= lengthBytes {
+		length := binary.BigEndian.Uint32(s.buf[s.start:])
+		if length == goodbye {
+			return nil, false, errGoodbye
+		}
+		size := int(length)
+		if length&isPart != 0 {
+			size = int(length &^ (isPart | isLast))
+		}
+		if err := s.allows(size, length&isPart != 0); err != nil {
+			return nil, false, err
+		}
+		from, to := s.start+lengthBytes, s.start+lengthBytes+size
+		if to > s.end {
+			break
+		}
+		s.start = to
+		body := s.buf[from:to:to] // full slice: an append copies
+		if length&isPart == 0 {
+			return body, true, nil
+		}
+		s.parts = append(s.parts, body...)
+		if length&isLast != 0 {
+			payload, s.parts = s.parts, nil
+			return payload, true, nil
+		}
 	}
-	size := binary.BigEndian.Uint32(s.buf[s.start:])
-	if size == goodbye {
-		return nil, false, errGoodbye
+	return nil, false, nil
+}
+
+// allows judges a claim before anything is done about it.
+func (s *scanner) allows(size int, part bool) error {
+	switch {
+	case part && len(s.parts)+size > s.limit:
+		return &TooLargeError{Size: len(s.parts) + size, Limit: s.limit, Setting: "Config.MaxFrame"}
+	case size > segmentBytes && size > s.limit:
+		return &TooLargeError{Size: size, Limit: s.limit, Setting: "Config.MaxFrame"}
+	case size > segmentBytes:
+		return &TooLargeError{Size: size, Limit: segmentBytes, Setting: "in one piece"}
+	default:
+		return nil
 	}
-	if uint64(size) > uint64(s.limit) {
-		return nil, false, &TooLargeError{Size: int(size), Limit: s.limit, Setting: "Config.MaxFrame"}
-	}
-	from, to := s.start+lengthBytes, s.start+lengthBytes+int(size)
-	if to > s.end {
-		return nil, false, nil
-	}
-	s.start = to
-	return s.buf[from:to:to], true, nil // full slice: an append copies
 }

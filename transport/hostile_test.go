@@ -433,7 +433,7 @@ func TestREM05ClaimsOfAKnownPeer(t *testing.T) {
 	onStages(t, "plain secret tls", func(s *stage) {
 		e := s.open(3, &tape{}).(*endpoint)
 		before := heap()
-		claims := []uint32{1<<32 - 2, 1<<31 - 1, 1 << 31, 1<<20 + 1}
+		claims := []uint32{1<<32 - 2, 1<<31 - 1, isPart | 1<<20 + 1, 1<<20 + 1, segmentBytes + 1}
 		for i, claim := range claims {
 			conn, err := s.dial()
 			if err != nil {

@@ -73,11 +73,11 @@ func (l *link) push(lane Lane, payload []byte) (late bool, err error) {
 		l.e.count.rejected[rejectTooLarge].Add(1)
 		return false, &TooLargeError{Size: len(payload), Limit: limit, Setting: "Config.MaxFrame of " + l.to.String()}
 	}
-	q := &l.lanes[lane]
-	how, wake := q.push(payload)
+	q := &l.lanes[lane.Base()]
+	how, wake := q.push(lane.stream(), payload)
 	switch how {
 	case pushedFull:
-		return false, &FullError{Peer: l.to, Lane: lane, Waiting: q.bytes(), Limit: q.limit, Setting: "Config.Queue"}
+		return false, &FullError{Peer: l.to, Lane: lane.Base(), Waiting: q.waitingBefore(lane.stream(), payload), Limit: q.limit, Setting: "Config.Queue"}
 	case pushedLate:
 		return true, nil
 	default:

@@ -5,58 +5,48 @@ import (
 	"time"
 )
 
-// A segment is a run of whole frames, written by one call. Losing a link loses
-// at most the segment that was being written. A frame larger than a segment has
-// one of its own.
-type segment struct {
-	buf    []byte
-	frames int
-	since  time.Time // of its first frame
-	next   *segment  // behind it in the queue
-}
-
-// jumbo tells whether s is a single frame beyond the size that segments share,
-// and so may be beyond a peer's limit.
-func (s *segment) jumbo() bool { return cap(s.buf) > segmentBytes+lengthBytes }
-
-// payload is the number of bytes without the lengths.
-func (s *segment) payload() int { return len(s.buf) - s.frames*lengthBytes }
-
-// segments recycles those of the common size.
-type segments struct{ pool sync.Pool }
-
-func (p *segments) get(size int) *segment {
-	if size > segmentBytes+lengthBytes {
-		return &segment{buf: make([]byte, 0, size)}
-	}
-	if s, ok := p.pool.Get().(*segment); ok {
-		return s
-	}
-	return &segment{buf: make([]byte, 0, segmentBytes+lengthBytes)}
-}
-
-func (p *segments) put(s *segment) {
-	if s.jumbo() {
-		return
-	}
-	s.buf, s.frames, s.next = s.buf[:0], 0, nil
-	p.pool.Put(s)
-}
-
 // A queue holds the frames of one lane to one peer until they are written. Any
 // goroutine pushes; at most one takes. The mutex guards leaf data only.
+//
+// Frames go out in the order in which they came, except that large ones, and what
+// comes behind them in their stream, are in a line of their own; see [convoy].
 type queue struct {
 	segments *segments
-	limit    int           // bytes that may wait, those being written included
+	limit    int           // bytes that may wait, those being written included; and as many in convoys
 	patience time.Duration // see last
 
-	mu          sync.Mutex
-	first, tail *segment      // what waits, oldest first
-	size        int           // bytes waiting and being written
-	writing     bool          // a segment is taken and not released
-	wake        chan struct{} // of whoever found nothing to take; nil when nobody waits
-	room        chan struct{} // closed when half of the limit is free; nil when nobody waits for that
-	ended       bool          // takes no more
+	mu           sync.Mutex
+	first, tail  *segment      // what waits, oldest first
+	made, popped int           // segments that were ever there, and that have gone
+	convoys      []*convoy     // behind large frames; the one under way first
+	partNext     bool          // it is a part's turn, not a segment's
+	plain, large budget        // of the segments and of the convoys
+	writing      bool          // a segment is taken and not released
+	wake         chan struct{} // of whoever found nothing to take; nil when nobody waits
+	ended        bool          // takes no more
+}
+
+// A budget counts the bytes that wait, and tells those who want to add more when
+// there is room.
+type budget struct {
+	bytes int
+	room  chan struct{} // closed when half of the limit is free; nil when nobody waits for that
+}
+
+// freed takes bytes off.
+func (b *budget) freed(limit, bytes int) {
+	b.bytes -= bytes
+	if b.bytes <= limit/2 {
+		b.callWaiting()
+	}
+}
+
+// callWaiting has those who wait for room try again.
+func (b *budget) callWaiting() {
+	if b.room != nil {
+		close(b.room)
+		b.room = nil
+	}
 }
 
 // A pushed is what became of a frame.
@@ -68,55 +58,53 @@ const (
 	pushedLate        // the queue has ended
 )
 
-// push copies a payload to the end. wake is the channel of whoever waits for a
-// frame, for the caller to signal outside the lock; nil for nobody.
-func (q *queue) push(payload []byte) (how pushed, wake chan struct{}) {
+// push copies a payload to the end of a stream. wake is the channel of whoever
+// waits for a frame, for the caller to signal outside the lock; nil for nobody.
+func (q *queue) push(id uint32, payload []byte) (how pushed, wake chan struct{}) {
 	need := lengthBytes + len(payload)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ended {
 		return pushedLate, nil
 	}
-	if q.size+need > q.limit {
+	c, b := q.place(id, payload)
+	if b.bytes+need > q.limit {
 		return pushedFull, nil
 	}
-	s := q.last(need)
-	s.buf = appendFrame(s.buf, payload)
-	s.frames++
-	q.size += need
+	b.bytes += need
+	if b == &q.plain {
+		q.last(need).append(payload)
+	} else {
+		q.pushBehind(c, id, payload)
+	}
 	wake, q.wake = q.wake, nil
 	return pushedIn, wake
+}
+
+// place finds where a frame goes and what it counts against: its stream's convoy,
+// if it has or begins one; mu is held.
+func (q *queue) place(id uint32, payload []byte) (*convoy, *budget) {
+	c := q.convoyOf(id)
+	if c != nil || len(payload) > segmentBytes {
+		return c, &q.large
+	}
+	return nil, &q.plain
 }
 
 // roomFor gives a channel that closes when it is worth while to try again to
 // push a payload; nil if it is now. Half of the limit is free then, so that who
 // has waited can push many before it waits again.
-func (q *queue) roomFor(payload []byte) <-chan struct{} {
+func (q *queue) roomFor(id uint32, payload []byte) <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.ended || q.size+lengthBytes+len(payload) <= q.limit {
+	_, b := q.place(id, payload)
+	if q.ended || b.bytes+lengthBytes+len(payload) <= q.limit {
 		return nil
 	}
-	if q.room == nil {
-		q.room = make(chan struct{})
+	if b.room == nil {
+		b.room = make(chan struct{})
 	}
-	return q.room
-}
-
-// freed takes bytes off the size; mu is held.
-func (q *queue) freed(bytes int) {
-	q.size -= bytes
-	if q.size <= q.limit/2 {
-		q.callWaiting()
-	}
-}
-
-// callWaiting has those who wait for room try again; mu is held.
-func (q *queue) callWaiting() {
-	if q.room != nil {
-		close(q.room)
-		q.room = nil
-	}
+	return b.room
 }
 
 // last gives the segment to append need bytes to. While nobody writes, a segment
@@ -127,28 +115,41 @@ func (q *queue) last(need int) *segment {
 	if s != nil && len(s.buf)+need <= cap(s.buf) && (q.writing || time.Since(s.since) < q.patience) {
 		return s
 	}
-	s = q.segments.get(need)
+	s = q.segments.get()
 	s.since = time.Now()
+	q.add(s)
+	return s
+}
+
+// add puts a segment at the end.
+func (q *queue) add(s *segment) {
 	if q.tail == nil {
 		q.first = s
 	} else {
 		q.tail.next = s
 	}
 	q.tail = s
-	return s
+	q.made++
 }
 
-// take gives the oldest segment, to be given back with release. When nothing
-// waits it gives nil, and the next push signals wake.
+// take gives the oldest segment, or the next part of a large frame, in turn; it
+// is to be given back with release. When nothing waits it gives nil, and the next
+// push signals wake.
 func (q *queue) take(wake chan struct{}) *segment {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.first == nil {
+	s := q.part()
+	switch {
+	case s != nil:
+	case q.first != nil:
+		s = q.pop()
+		q.partNext = true
+	default:
 		q.wake = wake
 		return nil
 	}
 	q.writing = true
-	return q.pop()
+	return s
 }
 
 func (q *queue) pop() *segment {
@@ -157,13 +158,16 @@ func (q *queue) pop() *segment {
 	if q.first == nil {
 		q.tail = nil
 	}
+	q.popped++
 	return s
 }
 
 // release gives back a segment whose bytes were written or are lost.
 func (q *queue) release(s *segment) {
 	q.mu.Lock()
-	q.freed(len(s.buf))
+	if s.large == 0 {
+		q.plain.freed(q.limit, len(s.buf))
+	}
 	q.writing = false
 	q.mu.Unlock()
 	q.segments.put(s)
@@ -173,38 +177,44 @@ func (q *queue) release(s *segment) {
 func (q *queue) pending(wake chan struct{}) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.first == nil {
+	if q.empty() {
 		q.wake = wake
+		return false
 	}
-	return q.first != nil
+	return true
 }
 
-// expire drops the segments that began before the given time and returns the
-// number of their frames.
+func (q *queue) empty() bool { return q.first == nil && len(q.convoys) == 0 }
+
+// expire drops the segments and large frames that began before the given time
+// and returns the number of their frames.
 func (q *queue) expire(before time.Time) (frames int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.first != nil && q.first.since.Before(before) {
-		frames += q.discard()
-	}
-	return frames
+	return q.dropWhile(func(s *segment) bool { return s.since.Before(before) })
 }
 
 // clear drops all that waits and returns the number of frames.
 func (q *queue) clear() (frames int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.first != nil {
-		frames += q.discard()
-	}
-	return frames
+	return q.dropWhile(func(*segment) bool { return true })
 }
 
-func (q *queue) discard() (frames int) {
-	s := q.pop()
-	q.freed(len(s.buf))
-	frames = s.frames
-	q.segments.put(s)
+// dropWhile drops what waits from the front, and from the front of each convoy;
+// what follows a large frame moves up when that has gone.
+func (q *queue) dropWhile(drop func(*segment) bool) (frames int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := 0; i < len(q.convoys); {
+		if c := q.convoys[i]; drop(c.first) {
+			frames += q.discardFirst(c)
+		} else {
+			i++
+		}
+	}
+	for q.first != nil && drop(q.first) {
+		s := q.pop()
+		frames += s.frames
+		q.plain.freed(q.limit, len(s.buf))
+		q.segments.put(s)
+	}
 	return frames
 }
 
@@ -213,8 +223,9 @@ func (q *queue) end() (empty bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ended = true
-	q.callWaiting()
-	return q.first == nil
+	q.plain.callWaiting()
+	q.large.callWaiting()
+	return q.empty()
 }
 
 // reopen takes end back.
@@ -228,5 +239,13 @@ func (q *queue) reopen() {
 func (q *queue) bytes() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.size
+	return q.plain.bytes + q.large.bytes
+}
+
+// waitingBefore is what leaves no room for a frame.
+func (q *queue) waitingBefore(id uint32, payload []byte) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, b := q.place(id, payload)
+	return b.bytes
 }

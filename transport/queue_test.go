@@ -34,7 +34,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	for i := range 10_000 {
 		payload := fmt.Sprint("frame ", i)
 		want = append(want, payload)
-		if how, _ := q.push([]byte(payload)); how != pushedIn {
+		if how, _ := q.push(0, []byte(payload)); how != pushedIn {
 			t.Fatalf("push %d: %v", i, how)
 		}
 	}
@@ -56,7 +56,7 @@ func TestQueueBoundsWhatWaitsAndWhatIsWritten(t *testing.T) {
 	q := newQueue(100)
 	push := func(n int, want pushed, when string) {
 		t.Helper()
-		if how, _ := q.push(make([]byte, n)); how != want {
+		if how, _ := q.push(0, make([]byte, n)); how != want {
 			t.Errorf("push %d %s: got %v, want %v", n, when, how, want)
 		}
 	}
@@ -68,36 +68,16 @@ func TestQueueBoundsWhatWaitsAndWhatIsWritten(t *testing.T) {
 	push(56, pushedIn, "after they were written")
 }
 
-func TestQueueGivesLargeFramesTheirOwnSegment(t *testing.T) {
-	q := newQueue(1 << 20)
-	for _, size := range []int{10, segmentBytes, segmentBytes + 1, 10} {
-		if how, _ := q.push(make([]byte, size)); how != pushedIn {
-			t.Fatalf("push %d: %v", size, how)
-		}
-	}
-	var jumbo []bool
-	for s := q.take(nil); s != nil; s = q.take(nil) {
-		jumbo = append(jumbo, s.jumbo())
-		if s.jumbo() && s.frames != 1 {
-			t.Errorf("jumbo segment with %d frames", s.frames)
-		}
-		q.release(s)
-	}
-	if got, want := fmt.Sprint(jumbo), fmt.Sprint([]bool{false, false, true, false}); got != want {
-		t.Errorf("jumbo segments: got %s, want %s", got, want)
-	}
-}
-
 func TestQueueWakesWhoeverFoundNothing(t *testing.T) {
 	q := newQueue(1 << 20)
 	wake := make(chan struct{}, 1)
 	if s := q.take(wake); s != nil {
 		t.Fatalf("take of an empty queue: %v", s)
 	}
-	if _, got := q.push(nil); got != wake {
+	if _, got := q.push(0, nil); got != wake {
 		t.Error("first push: not the channel of the one that waits")
 	}
-	if _, got := q.push(nil); got != nil {
+	if _, got := q.push(0, nil); got != nil {
 		t.Error("second push: somebody to wake, want nobody")
 	}
 }
@@ -106,7 +86,7 @@ func TestQueueExpiresByAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(1 << 20) // patience of one second
 		for range 10 {
-			if how, _ := q.push([]byte("x")); how != pushedIn {
+			if how, _ := q.push(0, []byte("x")); how != pushedIn {
 				t.Fatalf("push: %v", how)
 			}
 			time.Sleep(500 * time.Millisecond)
@@ -128,11 +108,11 @@ func TestQueueEnds(t *testing.T) {
 	if !q.end() {
 		t.Error("end of an empty queue: not empty")
 	}
-	if how, _ := q.push(nil); how != pushedLate {
+	if how, _ := q.push(0, nil); how != pushedLate {
 		t.Errorf("push after end: %v, want %v", how, pushedLate)
 	}
 	q.reopen()
-	if how, _ := q.push(nil); how != pushedIn {
+	if how, _ := q.push(0, nil); how != pushedIn {
 		t.Errorf("push after reopen: %v", how)
 	}
 	if q.end() {
@@ -145,7 +125,7 @@ func TestPushDoesNotAllocate(t *testing.T) {
 	payload := make([]byte, 100)
 	allocs := testing.AllocsPerRun(1000, func() {
 		for range 100 {
-			if how, _ := q.push(payload); how != pushedIn {
+			if how, _ := q.push(0, payload); how != pushedIn {
 				t.Fatalf("push: %v", how)
 			}
 		}
@@ -159,12 +139,12 @@ func TestPushDoesNotAllocate(t *testing.T) {
 func TestQueueTellsOfRoomWhenHalfIsFree(t *testing.T) {
 	q := newQueue(100)
 	payload := make([]byte, 26) // 30 bytes in the queue
-	if q.roomFor(payload) != nil {
+	if q.roomFor(0, payload) != nil {
 		t.Error("room in an empty queue: something to wait for")
 	}
 	fill := func() (segments []*segment) {
 		for range 3 {
-			if how, _ := q.push(payload); how != pushedIn {
+			if how, _ := q.push(0, payload); how != pushedIn {
 				t.Fatalf("push: %v", how)
 			}
 			segments = append(segments, q.take(nil))
@@ -172,7 +152,7 @@ func TestQueueTellsOfRoomWhenHalfIsFree(t *testing.T) {
 		return segments
 	}
 	taken := fill()
-	room := q.roomFor(payload)
+	room := q.roomFor(0, payload)
 	for i, want := range []bool{false, true, true} { // 60, 30 and 0 bytes wait
 		q.release(taken[i])
 		if got := closed(room); got != want {
@@ -180,10 +160,10 @@ func TestQueueTellsOfRoomWhenHalfIsFree(t *testing.T) {
 		}
 	}
 	fill()
-	if room = q.roomFor(payload); closed(room) {
+	if room = q.roomFor(0, payload); closed(room) {
 		t.Error("room in a full queue")
 	}
-	if q.end(); !closed(room) || q.roomFor(payload) != nil {
+	if q.end(); !closed(room) || q.roomFor(0, payload) != nil {
 		t.Error("end of a full queue: there is still something to wait for")
 	}
 }

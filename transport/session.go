@@ -14,9 +14,6 @@ import (
 	"github.com/troupe-go/troupe/internal/member"
 )
 
-// writeBytes is the most that one call to the operating system writes.
-const writeBytes = 256 << 10
-
 // yields is how often a woken writer lets others run before it writes. Once is not
 // enough where an idle processor takes the writer up again at once: then frames
 // that are being made, such as the answers to what was read together, would be written one by one.
@@ -104,6 +101,7 @@ func (s *session) run(lane Lane, conn net.Conn) {
 		}
 	}
 	if err != nil {
+		s.link.e.count.drop(dropBroken, s.link.lanes[lane].breakOff())
 		s.fail(fmt.Errorf("lane %v: %w", lane, err))
 	}
 	<-heard
@@ -165,10 +163,10 @@ func (s *session) write(lane Lane, conn net.Conn) error {
 // send writes a segment and counts what became of its frames.
 func (s *session) send(lane Lane, conn net.Conn, seg *segment) error {
 	count := &s.link.e.count
-	if limit := int(s.link.limit.Load()); seg.jumbo() && seg.payload() > limit {
-		count.drop(dropTooLarge, seg.frames)
+	if limit := int(s.link.limit.Load()); seg.large > limit {
+		count.drop(dropTooLarge, s.link.lanes[lane].breakOff())
 		s.link.e.log.Warn("frame dropped: queued before the peer told its limit",
-			"peer", s.peer.String(), "size", seg.payload(), "limit", limit)
+			"peer", s.peer.String(), "size", seg.large, "limit", limit)
 		return nil
 	}
 	n, err := s.put(conn, seg.buf)
@@ -183,16 +181,11 @@ func (s *session) send(lane Lane, conn net.Conn, seg *segment) error {
 	return err
 }
 
-// put writes b; the deadline is for progress, not for the whole, so a slow link
-// may take its time and a stuck one may not.
-func (s *session) put(conn net.Conn, b []byte) (n int, err error) {
-	for n < len(b) && err == nil {
-		if err = conn.SetWriteDeadline(time.Now().Add(s.link.e.cfg.WriteTimeout)); err != nil {
-			break
-		}
-		var m int
-		m, err = conn.Write(b[n:min(n+writeBytes, len(b))])
-		n += m
+// put writes b; the deadline is for progress, since b is short: a slow link may
+// take its time for a large frame and a stuck one may not.
+func (s *session) put(conn net.Conn, b []byte) (int, error) {
+	if err := conn.SetWriteDeadline(time.Now().Add(s.link.e.cfg.WriteTimeout)); err != nil {
+		return 0, err
 	}
-	return n, err
+	return conn.Write(b)
 }

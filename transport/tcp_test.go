@@ -131,6 +131,7 @@ func TestREM05ClaimsFromManyConnections(t *testing.T) {
 			h := hello{lowest: 1, highest: 1, cluster: "x", from: nodeID("10.0.1.1", 1, int64(i+1)), to: b.Self(), lane: User}
 			claim := [][]byte{{0xFF, 0xFF, 0xFF, 0xFE}, {0x7F, 0xFF, 0xFF, 0xFF}, {0x01, 0, 0, 1}}[i%3]
 			raw(append(h.encode(), claim...))
+			synctest.Wait()
 		}
 		synctest.Wait()
 		if grown := int64(heap()) - int64(before); grown > 64<<20 {

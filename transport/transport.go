@@ -7,9 +7,10 @@ import (
 	"github.com/troupe-go/troupe/internal/member"
 )
 
-// Lane separates traffic that must not wait for other traffic. Order holds
-// within one lane to one peer, not between lanes.
-type Lane uint8
+// Lane separates traffic that must not wait for other traffic, and names a stream
+// of it ([Lane.Stream]); a plain lane is its stream zero. Order holds within one
+// lane to one peer, not between lanes.
+type Lane uint32
 
 const (
 	// Control is for membership, heartbeats and coordination: never behind
@@ -19,12 +20,26 @@ const (
 	User
 )
 
+const laneBits = 8 // of a Lane; the rest is the stream
+
+// Stream names one of the 2^24 streams of the lane, for instance by a hash of the
+// recipient. Order holds within one stream whatever the size of its frames. A
+// frame of more than 64 KiB goes out in parts, in turn with all that other streams
+// of its lane send meanwhile: these do not wait for it, and so may arrive before it
+// although they were sent later.
+func (l Lane) Stream(hash uint32) Lane { return l.Base() | Lane(hash)<<laneBits }
+
+// Base is the lane without the stream, as [Handler].Receive gets it.
+func (l Lane) Base() Lane { return l & (1<<laneBits - 1) }
+
+func (l Lane) stream() uint32 { return uint32(l >> laneBits) }
+
 // String gives "control", or "user 0" for the first ordinary lane.
 func (l Lane) String() string {
-	if l == Control {
+	if l.Base() == Control {
 		return "control"
 	}
-	return "user " + strconv.Itoa(int(l-User))
+	return "user " + strconv.Itoa(int(l.Base()-User))
 }
 
 // A Transport opens endpoints; [TCP] and [Memory] are transports.
