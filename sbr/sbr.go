@@ -23,6 +23,9 @@
 // stability before a decision is there to make that unlikely, and the lease to
 // make it impossible.
 //
+// [WhatIf] shows beforehand what a strategy would make of each split, and a dry
+// run ([Settings]) what it would have done.
+//
 // The package is pure: time is an argument, nothing blocks, and all outputs
 // are in a fixed order. A Resolver belongs to one goroutine.
 package sbr
