@@ -18,4 +18,5 @@
 // A node ends by leaving, by being downed, or by being killed. In each case
 // what components have on it stops first, then its actors, and its links close
 // last; [Node.Done] is closed when all is quiet and no goroutine of the node runs.
+// Each phase has a limit; what hangs beyond it is named by [Node.Err] and left behind.
 package troupe

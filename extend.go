@@ -72,8 +72,9 @@ func (t *tasks) takeEnd() []endTask {
 // OnLeave registers a task that hands over what the component has on this node
 // when the node leaves. Tasks run side by side as soon as the node is Leaving. When all have
 // returned nil the node confirms its exit. When one fails, or their context, which bounds them
-// together, has ended, the node does not confirm but downs itself, so that nobody takes over too early
-// what may still be running here.
+// together (17/28 of Config.LeaveWithin), has ended, the node does not confirm but downs itself, so
+// that nobody takes over too early what may still be running here. One that does not return then is
+// named and left behind.
 //
 // It fails with [ErrEnding] when the node is already leaving.
 func (n *Node) OnLeave(name string, run func(context.Context) error) error {
@@ -88,7 +89,9 @@ func (n *Node) OnLeave(name string, run func(context.Context) error) error {
 
 // OnEnd registers what runs first whenever the node ends, by whatever way:
 // there a component stops what it still has, before actors stop and links
-// close. The tasks run in the order of registration and must not block.
+// close. The tasks run in the order of registration and must not block: together
+// they have 1/28 of Config.LeaveWithin, and what has not run by then runs beside
+// what comes next.
 //
 // It fails with [ErrEnding] when the node is already ending.
 func (n *Node) OnEnd(name string, run func()) error {
