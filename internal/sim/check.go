@@ -64,7 +64,8 @@ func (w *World) checkMembers(n *node, old *member.View) {
 
 // checkMember: nobody goes back in life or comes back from removal. A zero was
 // is for one that the node did not know. The up-number of a member that leaves
-// while it comes up may get lost, but it never becomes another one.
+// while it comes up may get lost, but it never becomes another one; unless it is
+// Down, when two sides that were about to fall had let it come up.
 func (w *World) checkMember(n *node, was, is member.Member) {
 	switch {
 	case n.removed[is.ID]:
@@ -72,7 +73,7 @@ func (w *World) checkMember(n *node, was, is member.Member) {
 	case was.IsZero():
 	case rank[is.Status] < rank[was.Status]:
 		w.failf("%s sees %s go back from %s to %s", n.id, is.ID, was.Status, is.Status)
-	case is.UpNumber != was.UpNumber && is.UpNumber != member.NeverUp && was.UpNumber != member.NeverUp:
+	case is.UpNumber != was.UpNumber && is.UpNumber != member.NeverUp && was.UpNumber != member.NeverUp && is.Status != member.Down:
 		w.failf("%s sees the up-number of %s change from %d to %d", n.id, is.ID, was.UpNumber, is.UpNumber)
 	}
 }

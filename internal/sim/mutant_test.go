@@ -64,7 +64,7 @@ var mutants = []struct {
 				p.Seen[i/8] |= 1 << (i % 8)
 			}
 		})
-	}, "has not converged"},
+	}, "after 1m0s"},
 
 	{"two strategies", func(w *World) {
 		w.Downing = func(place int) sbr.Settings {
@@ -77,7 +77,7 @@ var mutants = []struct {
 
 	{"nobody waits until it is stable", func(w *World) {
 		w.Downing = settings(sbr.Settings{StableAfter: -1})
-	}, "each has given the other up"},
+	}, "which has taken over from it"},
 
 	{"states get lost after the storm", func(w *World) {
 		w.Tamper = func(_, _ member.ID, m gossip.Message) gossip.Message {
@@ -97,7 +97,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	for _, mutant := range mutants {
 		t.Run(mutant.name, func(t *testing.T) {
 			for _, seed := range Seeds(1000) {
-				report := play(newWorld(seed, codec), func(w *World) { mutant.plant(w); storm(w) })
+				report := play(newWorld(seed, codec), func(w *World) { mutant.plant(w); rage(w) })
 				if report == "" {
 					continue
 				}

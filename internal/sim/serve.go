@@ -83,7 +83,7 @@ func (w *World) askOne(n *node, h *hold, id member.ID) {
 		if peer == nil || peer.id != id || peer.pausedUntil.After(w.now) {
 			return
 		}
-		if m, in := peer.view.Member(n.id); in && m.Status != member.Down {
+		if peer.core.Vouches(peer.local(w.now), n.id) {
 			w.carry(id.Address, n.id.Address, func() { h.yes[id] = true })
 		}
 	})

@@ -37,9 +37,12 @@ package sim
 import (
 	"fmt"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -58,32 +61,65 @@ func Seeds(n int) []uint64 {
 // to fail. It returns the sum of what happened in all worlds.
 func Run(t testing.TB, seeds []uint64, script func(w *World)) Stats {
 	t.Helper()
-	return run(t, seeds, nil, script)
+	return run(t, seeds, options{}, script)
 }
 
-// run leaves out of each world what trim says.
-func run(t testing.TB, seeds []uint64, trim Trim, script func(w *World)) Stats {
+// options of a run.
+type options struct {
+	trim  Trim // what all worlds are played without
+	whole bool // a world that fails is not shrunk
+}
+
+// run plays worlds on as many goroutines as there are processors; each world
+// keeps to one.
+func run(t testing.TB, seeds []uint64, o options, script func(w *World)) Stats {
 	t.Helper()
 	codec, err := CBOR()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := Stats{rare: map[string]int{}}
-	for _, seed := range seeds {
-		w := newWorld(seed, codec)
-		w.trim = trim
-		if report := play(w, script); report != "" {
-			t.Fatal(explain(t.Name(), w, report, codec, script))
+	var (
+		next  atomic.Int64
+		mu    sync.Mutex
+		sum   = Stats{rare: map[string]int{}}
+		found failed
+	)
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(seeds); i = int(next.Add(1)) - 1 {
+			w := newWorld(seeds[i], codec)
+			w.trim = o.trim
+			report := play(w, script)
+			mu.Lock()
+			sum = sum.add(w.Stats())
+			if report != "" && (found.world == nil || i < found.index) {
+				found = failed{i, w, report}
+				next.Store(int64(len(seeds)))
+			}
+			mu.Unlock()
 		}
-		sum = sum.add(w.Stats())
+	}
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(seeds)) {
+		workers.Go(work)
+	}
+	workers.Wait()
+	if found.world != nil {
+		t.Fatal(explain(t.Name(), found, o, codec, script))
 	}
 	return sum
 }
 
+// failed is a world that broke an invariant.
+type failed struct {
+	index  int // of its seed
+	world  *World
+	report string
+}
+
 // explain is the report of the shortest world that still fails in its place.
-func explain(test string, w *World, report string, codec Codec, script func(w *World)) string {
-	trim := slices.Clone(w.trim)
-	if len(trim) == 0 {
+func explain(test string, f failed, o options, codec Codec, script func(w *World)) string {
+	w, report, trim := f.world, f.report, slices.Clone(o.trim)
+	if len(trim) == 0 && !o.whole {
 		trim = shrink(func(shorter Trim) bool {
 			again := newWorld(w.seed, codec)
 			again.trim = shorter
