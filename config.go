@@ -185,29 +185,9 @@ func (c Config) resolve() (settings, error) {
 		address("Seeds", seed, &a)
 		s.seeds = append(s.seeds, a)
 	}
-	for _, r := range c.Roles {
-		if r == "" || strings.HasPrefix(r, "dc-") {
-			problem("Roles: %q is not a role name (empty, or reserved by the prefix dc-)", r)
-		}
-	}
+	c.checkRoles(problem)
 	c.resolveContacts(&s, problem)
-	if c.MinMembers < 0 {
-		problem("MinMembers is %d: use 1 or more", c.MinMembers)
-	}
-	for _, role := range slices.Sorted(maps.Keys(c.MinMembersOf)) {
-		if least := c.MinMembersOf[role]; least < 0 || role == "" {
-			problem("MinMembersOf[%q] is %d: name a role, and use 0 or more", role, least)
-		}
-	}
-	if _, lease := c.Downing.Strategy.(sbr.LeaseMajority); lease && c.Store == nil {
-		problem("Downing.Strategy is %s, which needs a database that all sides can reach: set Store, or use sbr.KeepMajority or sbr.StaticQuorum", c.Downing.Strategy.Name())
-	}
-	if err := c.Downing.Validate(); err != nil {
-		problem("Downing: %w", err)
-	}
-	if c.NoCrashDetection && c.Times.Isolation != 0 {
-		problem("Times.Isolation is %v, and NoCrashDetection switches off what it is for: leave one of them out", c.Times.Isolation)
-	}
+	c.checkDowning(problem)
 	if c.LeaveWithin < time.Second {
 		problem("LeaveWithin is %v: use 1 s or more, or none for %v", c.LeaveWithin, defaultLeaveWithin)
 	}
@@ -218,6 +198,36 @@ func (c Config) resolve() (settings, error) {
 		problem("Lanes is %d: use 1 to %d", c.Lanes, maxLanes)
 	}
 	return s, errors.Join(problems...)
+}
+
+// checkRoles checks the roles, and how many members there must be, also of a role.
+func (c Config) checkRoles(problem func(format string, args ...any)) {
+	for _, r := range c.Roles {
+		if r == "" || strings.HasPrefix(r, "dc-") {
+			problem("Roles: %q is not a role name (empty, or reserved by the prefix dc-)", r)
+		}
+	}
+	if c.MinMembers < 0 {
+		problem("MinMembers is %d: use 1 or more", c.MinMembers)
+	}
+	for _, role := range slices.Sorted(maps.Keys(c.MinMembersOf)) {
+		if least := c.MinMembersOf[role]; least < 0 || role == "" {
+			problem("MinMembersOf[%q] is %d: name a role, and use 0 or more", role, least)
+		}
+	}
+}
+
+// checkDowning checks what decides that a member is dead.
+func (c Config) checkDowning(problem func(format string, args ...any)) {
+	if _, lease := c.Downing.Strategy.(sbr.LeaseMajority); lease && c.Store == nil {
+		problem("Downing.Strategy is %s, which needs a database that all sides can reach: set Store, or use sbr.KeepMajority or sbr.StaticQuorum", c.Downing.Strategy.Name())
+	}
+	if err := c.Downing.Validate(); err != nil {
+		problem("Downing: %w", err)
+	}
+	if c.NoCrashDetection && c.Times.Isolation != 0 {
+		problem("Times.Isolation is %v, and NoCrashDetection switches off what it is for: leave one of them out", c.Times.Isolation)
+	}
 }
 
 // resolveContacts checks the ways to find the cluster against each other.

@@ -90,15 +90,16 @@ func settle(members []member.Member) (still []member.Member, settled int) {
 		return members, 0
 	}
 	for _, m := range members {
-		switch m.Status {
-		case member.Joining, member.WeaklyUp:
-			m.Status = member.Up
+		leaving, joining := m.Status == member.Leaving, m.Status == member.Joining || m.Status == member.WeaklyUp
+		if leaving || joining {
 			settled++
-		case member.Leaving:
-			settled++
-			continue
 		}
-		still = append(still, m)
+		if joining {
+			m.Status = member.Up
+		}
+		if !leaving {
+			still = append(still, m)
+		}
 	}
 	return still, settled
 }
