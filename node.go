@@ -95,6 +95,7 @@ type Node struct {
 	watchers watchers // owned by the owner goroutine
 
 	confirms chan struct{} // wakes the owner goroutine
+	asked    chan question // bounded; asked again
 	pulse    pulse
 	seeker   seeker
 	redials  redials       // owned by the owner goroutine
@@ -124,7 +125,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	n := &Node{
 		cfg: s, lanes: s.Lanes, plan: planFor(s.LeaveWithin), log: s.Log,
 		ready:  make(chan struct{}),
-		inputs: make(chan gossip.Input, inbox), commands: make(chan func()), confirms: make(chan struct{}, 1),
+		inputs: make(chan gossip.Input, inbox), commands: make(chan func()), confirms: make(chan struct{}, 1), asked: make(chan question, inbox),
 		kill: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}
 	n.served.node = n
@@ -237,11 +238,12 @@ func (n *Node) System() *actor.System { return n.system }
 func (n *Node) Home() actor.Home { return n.system.Home() }
 
 // Done is closed when the node has ended: it left, was downed, or was killed,
-// and everything it had is closed.
+// and everything it had is closed, but for what [Node.Err] names.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
 // Err tells, after Done, why the node ended: nil when it left, otherwise an
-// error that is [ErrDowned], [ErrKilled] or [ErrRefused].
+// error that is [ErrDowned], [ErrKilled] or [ErrRefused]. An [OverdueError] in it
+// names what did not end in time and may still be running.
 func (n *Node) Err() error {
 	select {
 	case <-n.done:

@@ -36,6 +36,9 @@ func (n *Node) own() {
 		case <-n.leave.overdue:
 			n.abandon()
 			return
+		case q := <-n.asked:
+			n.vouch(q)
+			continue
 		case <-n.confirms:
 		case in = <-n.inputs:
 		case <-timer.C:

@@ -95,7 +95,7 @@ func (p *pulse) paused() bool {
 
 // hasWoken tells whether this node did not run for a while, and no majority has
 // confirmed since that it is still a member.
-func (p *pulse) hasWoken() bool { return p.woken.Load() }
+func (p *pulse) hasWoken() bool { return p.held.Load() != nil && p.woken.Load() }
 
 // holds tells whether somebody has noticed a gap that is not confirmed yet. It
 // does not read the clock.
@@ -212,6 +212,21 @@ func (n *Node) askAlive(v *View, since time.Duration, yes map[ID]bool) {
 	}
 }
 
+// A question is whether this node still holds another one for a member, and when
+// that one's hold began.
+type question struct {
+	from  ID
+	stamp [8]byte
+}
+
+// vouch answers a question if the answer is yes. The owner goroutine does it, for
+// it alone knows what this node has voted.
+func (n *Node) vouch(q question) {
+	if n.core.Vouches(time.Now(), q.from) {
+		_ = n.alivePort.Send(q.from, transport.Control, append([]byte{aliveYes}, q.stamp[:]...)) // it asks again
+	}
+}
+
 // aliveReceiver is the handler of the alive port.
 type aliveReceiver struct{ n *Node }
 
@@ -223,8 +238,10 @@ func (r aliveReceiver) Receive(from ID, _ transport.Lane, payload []byte) {
 	stamp := payload[1:]
 	switch payload[0] {
 	case aliveAsk:
-		if m, in := r.n.View().Member(from); in && m.Status != member.Down {
-			_ = r.n.alivePort.Send(from, transport.Control, append([]byte{aliveYes}, stamp...)) // it asks again
+		select {
+		case r.n.asked <- question{from, [8]byte(stamp)}:
+		default:
+			r.n.counts.add(dropMembershipBusy) // it asks again
 		}
 	case aliveYes:
 		since := time.Duration(binary.BigEndian.Uint64(stamp))

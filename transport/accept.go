@@ -197,8 +197,8 @@ func (e *endpoint) endInbound(id member.ID, why Refusal) {
 // bye tells the peer why its connection ends, then reads on until the peer has
 // closed it: closing with unread bytes would destroy the goodbye on its way.
 func (e *endpoint) bye(conn net.Conn, why Refusal, text string) {
-	if conn.SetDeadline(time.Now().Add(goodbyeTime)) != nil {
-		return
+	if e.hard.Err() != nil || conn.SetDeadline(time.Now().Add(goodbyeTime)) != nil {
+		return // no ceremony: peers are to see a crash
 	}
 	a := e.answer(why, text)
 	if _, err := conn.Write(a.encode()); err != nil {

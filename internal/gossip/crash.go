@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
@@ -42,6 +43,21 @@ func (p Perspective) crashed() []member.ID {
 		}
 	}
 	return gone
+}
+
+// crashesKept is how many crashed members are remembered after their removal.
+const crashesKept = 64
+
+// crashedLately adds to the members that have crashed those that were removed
+// lately: who looks at views now and then must not take them for downed ones.
+func (m *Machine) crashedLately(before, now []member.ID) []member.ID {
+	for _, id := range before {
+		if !m.state.Has(id) {
+			m.crashes = append(m.crashes, id)
+		}
+	}
+	m.crashes = m.crashes[max(0, len(m.crashes)-crashesKept):]
+	return setOf(slices.Concat(now, m.crashes))
 }
 
 // hurry speeds up what removes a crashed member, from the news of its end to the

@@ -69,6 +69,7 @@ type Machine struct {
 	unagreed  int         // leader ticks in a row without convergence
 	confirmed ids         // Exiting members that may be removed
 	cutLater  []departure // in the order of their time
+	crashes   []member.ID // the last members that were removed because they crashed, in that order
 }
 
 // phase is where the node stands with its own membership.

@@ -15,7 +15,9 @@ func (m *Machine) tell() {
 	}
 	now := Summarize(m.perspective())
 	events := now.Diff(m.told)
-	m.told, m.view = now, now.View()
+	view := now.View()
+	view.Crashed = m.crashedLately(m.told.crashed(), view.Crashed)
+	m.told, m.view = now, view
 	m.out.View = m.view
 	m.out.Events = events
 	if m.phase == joined {

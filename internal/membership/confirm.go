@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
@@ -11,8 +12,8 @@ import (
 // this node when it has lost its own listener.
 func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 	k := &c.crashes
-	for _, m := range c.machine.View().Members {
-		for _, ballot := range k.ballots {
+	for _, ballot := range k.ballots {
+		for _, m := range c.machine.View().Members {
 			if m.ID != k.self && m.ID != ballot.Suspect {
 				out.Send = append(out.Send, gossip.Packet{To: m.ID, Msg: ballot})
 			}
@@ -37,6 +38,17 @@ func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 		out.Events = append(out.Events, gossip.ListenerLost{})
 		c.down(now, k.self, out)
 	}
+}
+
+// Vouches tells whether this node may confirm to another one that it is still a
+// member. Not while a vote of this node for its crash may still count somewhere,
+// though taken back: whoever is confirmed by a majority and whoever was downed by one have
+// a member in common, and it must not have said both.
+func (c *Core) Vouches(now time.Time, id member.ID) bool {
+	m, in := c.machine.View().Member(id)
+	return in && m.Status != member.Down && !slices.ContainsFunc(c.crashes.doubts, func(d doubt) bool {
+		return d.about == id && now.Before(d.until)
+	})
 }
 
 // Suspicion is what speaks for the crash of a member.

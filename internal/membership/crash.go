@@ -30,6 +30,7 @@ type crashes struct {
 	isolation time.Duration // zero: switched off
 	suspects  []*suspicion  // by node: members to which the link broke and was not made again
 	votes     []vote        // by suspect and voter, own ones too
+	doubts    []doubt       // whom this node has voted against lately
 	back      []member.ID   // members to which a link that broke was made again
 	deafSince time.Time     // the first refusal by the own listener of those without an answer between
 	ballots   []gossip.CrashVote
@@ -58,9 +59,19 @@ func (v vote) compare(o vote) int {
 	return cmp.Or(v.suspect.Compare(o.suspect), v.by.Compare(o.by))
 }
 
-// voteHolds is for how many times of isolation a vote holds. It is said again
-// in each, so one that is lost, or whose voter has fallen silent, does no harm.
-const voteHolds = 4
+// doubt is that a vote of this node may still count somewhere, until then.
+type doubt struct {
+	about member.ID
+	until time.Time
+}
+
+// A vote holds for so many times of isolation. It is said again in each, so one
+// that is lost, or whose voter has fallen silent, does no harm. Its voter has doubts
+// for one more, the time that a vote may take to arrive.
+const (
+	voteHolds  = 3
+	doubtHolds = voteHolds + 1
+)
 
 // majority of so many members.
 func majority(members int) int { return members/2 + 1 }
@@ -93,8 +104,9 @@ func (k *crashes) forget(now time.Time, v *member.View) {
 	})
 	k.back = slices.DeleteFunc(k.back, func(id member.ID) bool {
 		_, there := v.Member(id)
-		return !there
+		return !there && !slices.Contains(v.Crashed, id)
 	})
+	k.doubts = slices.DeleteFunc(k.doubts, func(d doubt) bool { return !now.Before(d.until) })
 	k.votes = slices.DeleteFunc(k.votes, func(o vote) bool {
 		_, suspect := v.Member(o.suspect)
 		_, voter := v.Member(o.by)
@@ -162,6 +174,10 @@ func (k *crashes) dialed(now time.Time, v *member.View, in gossip.Dialed, quiet 
 // say makes a vote of this node, and has it told to the others.
 func (k *crashes) say(now time.Time, suspect member.ID, withdrawn bool) {
 	ballot := gossip.CrashVote{Suspect: suspect, Withdrawn: withdrawn}
+	if !withdrawn {
+		k.doubts = slices.DeleteFunc(k.doubts, func(d doubt) bool { return d.about == suspect })
+		k.doubts = append(k.doubts, doubt{suspect, now.Add(doubtHolds * k.isolation)})
+	}
 	k.ballots = append(k.ballots, ballot)
 	k.note(now, k.self, ballot)
 }
@@ -238,6 +254,9 @@ func mayVote(m member.Member) bool { return m.UpNumber != member.NeverUp && m.St
 // out of touch, for half the time of isolation, with so many that they might confirm its crash;
 // zero while they could not. Those that are unreachable anyway count as such.
 func (k *crashes) cutOff(v *member.View) time.Time {
+	if len(k.suspects) == 0 {
+		return time.Time{}
+	}
 	var lost []time.Time // the last sign of life of each
 	var first time.Time  // of those whose link is broken
 	members := 0

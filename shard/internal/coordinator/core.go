@@ -110,7 +110,7 @@ func (c *Core) rememberGone(now time.Time, before, after *member.View) {
 			continue
 		}
 		until := now.Add(margin)
-		if knowsItsEnd(before, m) {
+		if knowsItsEnd(before, m) || slices.Contains(after.Crashed, m.ID) { // no process is left to go on
 			until = now
 		}
 		c.gone = append(c.gone, departure{Member: m, until: until})
@@ -119,10 +119,9 @@ func (c *Core) rememberGone(now time.Time, before, after *member.View) {
 
 // knowsItsEnd tells of a removed node whether it may not go on unknowing. One that
 // was last seen exiting has confirmed its end; if it was unreachable then,
-// somebody confirmed it for it. Of one that crashed, a majority knows that there is no
-// process left to go on.
+// somebody confirmed it for it.
 func knowsItsEnd(v *member.View, m member.Member) bool {
-	return m.Status == member.Exiting && v.Reachable(m.ID) || slices.Contains(v.Crashed, m.ID)
+	return m.Status == member.Exiting && v.Reachable(m.ID)
 }
 
 // settle lets go of removed nodes whose margin has passed.

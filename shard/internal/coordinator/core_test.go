@@ -70,8 +70,8 @@ func (r *rig) wait(d time.Duration) {
 	r.step(Tick{})
 }
 
-// view steps a membership of "name Status", "name Status unreachable" or "name Down
-// crashed", the oldest first.
+// view steps a membership of "name Status" or "name Status unreachable", the
+// oldest first; "name Removed crashed" is no member.
 func (r *rig) view(members ...string) {
 	v := &member.View{Self: a, DataCenter: "dc"}
 	for i, m := range members {
@@ -80,6 +80,10 @@ func (r *rig) view(members ...string) {
 		if !ok {
 			r.t.Fatalf("status in %q", m)
 		}
+		if status == member.Removed {
+			v.Crashed = append(v.Crashed, node(word[0]))
+			continue
+		}
 		m := member.Member{ID: node(word[0]), Status: status, UpNumber: i + 1, DataCenter: "dc"}
 		if status == member.Joining {
 			m.UpNumber = member.NeverUp
@@ -87,9 +91,6 @@ func (r *rig) view(members ...string) {
 		v.Members = append(v.Members, m)
 		if len(word) > 2 {
 			v.Unreachable = append(v.Unreachable, node(word[0]))
-		}
-		if len(word) > 2 && word[2] == "crashed" {
-			v.Crashed = append(v.Crashed, node(word[0]))
 		}
 	}
 	slices.SortFunc(v.Members, func(a, b member.Member) int { return a.ID.Compare(b.ID) })
