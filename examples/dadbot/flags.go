@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/examples/dadbot/dad"
 	"github.com/troupe-go/troupe/examples/dadbot/house"
 	"github.com/troupe-go/troupe/sbr"
+	"github.com/troupe-go/troupe/transport"
 )
 
 // A usageError is a command line that cannot be run, and what to write instead.
@@ -69,6 +70,8 @@ type nodeFlags struct {
 	set                  *flag.FlagSet
 	listen, seeds        string
 	role, style, downing string
+	tls                  transport.TLS
+	secretFile           string
 	level                slog.Level
 	token, tokenFile     string
 	opts                 nodeOptions
@@ -82,6 +85,7 @@ func newNodeFlags(i int) *nodeFlags {
 	s.StringVar(&f.opts.manage, "manage", local(8551+i), "`address` of the management API")
 	s.StringVar(&f.listen, "listen", local(defaultPort+i), "`address` for other nodes")
 	s.StringVar(&h.Cluster.Advertise, "advertise", "", "`address` that other nodes dial (default: -listen)")
+	f.linkFlags()
 	s.BoolVar(&h.Cluster.Insecure, "insecure", false, "allow plain links beyond this machine")
 	s.StringVar(&f.seeds, "seeds", strings.Join(defaultSeeds(), ","), "`addresses` of nodes to join through; the first founds the cluster. Or where to look them up: dns:NAME:PORT or srv:NAME")
 	s.IntVar(&h.Cluster.RequiredContacts, "required-contacts", 0, "how many nodes must find each other before one of them founds the cluster, no seed being special; more than half of all")
@@ -157,6 +161,7 @@ func parseNode(args []string, help io.Writer) (nodeOptions, error) {
 	check(f.checkNames())
 	check(f.checkAddresses(i))
 	check(f.readToken())
+	check(f.secureLinks())
 	check(f.apply())
 	if err := errors.Join(problems...); err != nil {
 		return nodeOptions{}, usageError{err}

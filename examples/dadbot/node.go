@@ -97,7 +97,7 @@ func (s *servers) listen(flag, address string) (net.Listener, error) {
 // what package net and package transport say of the address once more.
 func bindError(flag, address string, err error) error {
 	if errors.Is(err, transport.ErrInsecure) {
-		return badUsage("%s %s is reached from beyond this machine, and links have no encryption: allow that with -insecure", flag, address)
+		return badUsage("%s %s is reached from beyond this machine, and links have no encryption: use -secret-file or -tls-cert, or allow that with -insecure", flag, address)
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
