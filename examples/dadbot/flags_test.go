@@ -12,10 +12,10 @@ import (
 	"github.com/troupe-go/troupe/sbr"
 )
 
-// TestCommandLines runs each command of testdata/refused.txt, none of which
+// TestOPS02CommandLines runs each command of testdata/refused.txt, none of which
 // may start anything: a command after "$", then its exact output on stderr, then
 // an empty line.
-func TestCommandLines(t *testing.T) {
+func TestOPS02CommandLines(t *testing.T) {
 	script, err := os.ReadFile("testdata/refused.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -13,11 +13,13 @@ import (
 )
 
 // parse reads flags strictly: an unknown one is refused with the nearest that
-// exists. A request for help prints it and is [flag.ErrHelp].
+// exists, and so is one that is given twice. A request for help prints it and is [flag.ErrHelp].
 func parse(fs *flag.FlagSet, args []string, usage string, help io.Writer) (rest []string, err error) {
 	fs.SetOutput(io.Discard) // errors are ours to word
 	fs.Usage = func() {}
+	restore := takeOnce(fs)
 	err = fs.Parse(args)
+	restore()
 	if errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(help)
 		fmt.Fprint(help, usage)
@@ -32,10 +34,54 @@ func parse(fs *flag.FlagSet, args []string, usage string, help io.Writer) (rest 
 		fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
 		return nil, badUsage("flag -%s is unknown%s", name, suggest(name, known, "-help lists the flags"))
 	}
+	if m := givenTwice.FindStringSubmatch(err.Error()); m != nil {
+		return nil, badUsage("-%s is given twice: give it once", m[1])
+	}
 	if m := invalidValue.FindStringSubmatch(err.Error()); m != nil {
 		return nil, badUsage("-%s %s: %s", m[2], m[1], correct(fs.Lookup(m[2]), m[1]))
 	}
 	return nil, usageError{err}
+}
+
+// once is the value of a flag that refuses to be set again.
+type once struct {
+	flag.Getter
+	given bool
+}
+
+var (
+	errTwice   = errors.New("given twice")
+	givenTwice = regexp.MustCompile(`(?:for (?:flag )?-|boolean flag )(\S+): ` + errTwice.Error() + `$`)
+)
+
+func (o *once) Set(text string) error {
+	if o.given {
+		return errTwice
+	}
+	o.given = true
+	return o.Getter.Set(text)
+}
+
+// IsBoolFlag tells package flag that no value need follow.
+func (o *once) IsBoolFlag() bool {
+	b, ok := o.Getter.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
+
+// takeOnce makes all flags of fs refuse to be set twice, until restore is called.
+func takeOnce(fs *flag.FlagSet) (restore func()) {
+	values := map[string]flag.Value{}
+	fs.VisitAll(func(f *flag.Flag) {
+		if g, ok := f.Value.(flag.Getter); ok { // every flag of package flag is one
+			values[f.Name] = f.Value
+			f.Value = &once{Getter: g}
+		}
+	})
+	return func() {
+		for name, v := range values {
+			fs.Lookup(name).Value = v
+		}
+	}
 }
 
 // helpFlag lets people ask with a word: "help" is the flag -help.
