@@ -10,8 +10,11 @@
 // At most once: a frame is delivered once or not at all, never again after a
 // link broke. Frames of one sender in one lane arrive in the order of the calls
 // to Send that accepted them; lanes do not wait for each other, and the Control
-// lane never waits behind user messages, however large. Frames are for exactly
-// one incarnation: a restarted process gets none of its predecessor's.
+// lane never waits behind user messages, however large. A lane has many streams
+// ([Lane.Stream]): a frame of more than 64 KiB holds up its own stream and no
+// other, and the price is that between streams order does not hold around it.
+// Frames are for exactly one incarnation: a restarted process gets none of its
+// predecessor's.
 //
 // What is lost is never lost in silence. Send returns an error when it did not
 // take a frame; a frame that was taken and is dropped later is counted by reason
@@ -30,7 +33,7 @@
 // numbered, so that the accepting side never mistakes a late connection for the
 // current one.
 //
-// Alternatives: one connection for both directions needs a rule for simultaneous
+// Alternatives (ADR 8): one connection for both directions needs a rule for simultaneous
 // dials and a switch in the middle of a stream, where gaps and repeats live; one
 // connection for all lanes needs chunking and credit to keep heartbeats on time.
 // The cost of this choice is connections: two per busy lane and pair of nodes.
@@ -38,12 +41,22 @@
 // The other direction of a connection carries the answer to the handshake and at
 // most one goodbye that says why the accepting side ends it.
 //
+// # Security
+//
+// [Config].TLS secures links by certificates that name the node's host,
+// [Config].Secret by a secret that all nodes share, which both sides prove inside
+// a TLS session that the proof is bound to (ADR 13). Either gives TLS 1.3.
+// Handshakes that are not finished are bounded in number and time, so strangers
+// cost little and keep nobody out; what is refused is counted by reason and
+// logged once in a while.
+//
 // # Frames
 //
-// A frame is a length of four bytes and the payload. There is no checksum: TCP
-// and TLS have theirs, and the payload's decoder is strict. The accepting side
-// checks the length against its own limit before it reads on, and its buffer
-// grows with the bytes that arrive, never with the length that was claimed.
+// A frame is a length of four bytes and the payload; one of more than 64 KiB
+// comes in several parts, with others' frames between them. There is no checksum:
+// TCP and TLS have theirs, and the payload's decoder is strict. The accepting side
+// checks a length against its limit before it reads on, and what it holds grows
+// with the bytes that arrive, never with the length that was claimed.
 //
 // # Concurrency and blocking
 //

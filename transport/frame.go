@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 )
 
 // On the wire a frame of up to segmentBytes is the length of its payload in four
@@ -129,6 +130,9 @@ func (s *scanner) next() (payload []byte, ok bool, err error) {
 		body := s.buf[from:to:to] // full slice: an append copies
 		if length&isPart == 0 {
 			return body, true, nil
+		}
+		if need := len(s.parts) + size; need > cap(s.parts) { // twice what has come, for append would copy more often
+			s.parts = slices.Grow(s.parts, min(2*need, max(need, s.limit))-len(s.parts))
 		}
 		s.parts = append(s.parts, body...)
 		if length&isLast != 0 {
