@@ -241,7 +241,7 @@ func TestDWN02StormsOfLostAndLateAnswers(t *testing.T) {
 	for seed := range uint64(1000) {
 		w := newWorld(seed, usual)
 		w.whims()
-		w.run(5 * time.Minute)
+		w.run(2 * time.Minute)
 		grants, losses = grants+w.grants, losses+w.losses
 		w.calm = true
 		w.run(4 * usual.TTL) // pauses are over
@@ -276,7 +276,7 @@ func TestStormsFindAMarginTooSmall(t *testing.T) {
 	for seed := range uint64(1000) {
 		w := newWorld(seed, careless)
 		w.whims()
-		w.run(5 * time.Minute)
+		w.run(2 * time.Minute)
 		if w.breached != "" {
 			return
 		}
