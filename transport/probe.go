@@ -50,6 +50,8 @@ func gone(err error, heard bool) error {
 	switch {
 	case err == nil:
 		return nil
+	case answered && refused.Reason == RefusedClosing: // about to go, if that is what its link broke of
+		return err
 	case answered && refused.Reason != RefusedIncarnation:
 		return nil
 	case heard: // somebody else refuses in its name

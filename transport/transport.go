@@ -88,7 +88,7 @@ type Endpoint interface {
 	Disconnect(id member.ID)
 
 	// Probe tries once to reach an incarnation, on a connection of its own that
-	// ends at once: nil when it answered, whatever it answered. [ErrGone] means that
+	// ends at once: nil when it answered, whatever but that it is closing. [ErrGone] means that
 	// nobody listens at its address, or another incarnation does, and that nothing is
 	// left of the connections that it had made to this node. Any other error says
 	// nothing about it: a cut cable looks like that, and a paused process. Of this
