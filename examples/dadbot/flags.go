@@ -100,7 +100,8 @@ func newNodeFlags(i int) *nodeFlags {
 	s.StringVar(&f.token, "manage-token", "", "`secret` that lets the management API change the cluster; others on this machine may see it: prefer -manage-token-file")
 	s.StringVar(&f.tokenFile, "manage-token-file", "", "`file` with that secret (default: the API is read-only)")
 	s.TextVar(&f.level, "log", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
-	s.StringVar(&f.downing, "downing", "keep-majority", "who survives a partition: keep-majority or static-quorum:N")
+	s.BoolVar(&f.opts.house.Cluster.Downing.DryRun, "downing-dry-run", false, "decide who survives a partition and tell it, but down nobody")
+	s.StringVar(&f.downing, "downing", "keep-majority", "who survives a partition: keep-majority, static-quorum:N, keep-oldest, keep-oldest:down-if-alone or down-all")
 	s.BoolVar(&h.Cluster.NoCrashDetection, "no-crash-detection", false, "wait for silence instead; for networks that refuse connections in the name of living nodes")
 	for _, t := range f.times() {
 		s.DurationVar(t.value, t.name, t.def, t.usage)
@@ -258,16 +259,9 @@ func checkStyle(style string) (dad.Style, error) {
 }
 
 func downing(text string) (sbr.Strategy, error) {
-	if text == (sbr.KeepMajority{}).Name() {
-		return sbr.KeepMajority{}, nil
+	s, err := sbr.Parse(text)
+	if err != nil {
+		return nil, badUsage("-downing: %v", err)
 	}
-	name, size, _ := strings.Cut(text, ":")
-	if name != (sbr.StaticQuorum{}).Name() {
-		return nil, badUsage("-downing %q is unknown%s", text, suggest(name, []string{"keep-majority", "static-quorum"}, "use keep-majority or static-quorum:N"))
-	}
-	n, err := strconv.Atoi(size)
-	if err != nil || n < 1 {
-		return nil, badUsage("-downing %q: write how many nodes make a quorum, such as static-quorum:2", text)
-	}
-	return sbr.StaticQuorum{Size: n}, nil
+	return s, nil
 }
