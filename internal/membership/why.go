@@ -20,6 +20,7 @@ func (c *Core) Why(now time.Time) []member.Wait {
 	}
 	waits = append(waits, h.mistakes(now)...)
 	waits = append(waits, h.convergence(v)...)
+	waits = append(waits, c.crashWaits()...)
 	waits = append(waits, c.Deciding()...)
 	waits = append(waits, h.departures(v)...)
 	if c.machine.ShuttingDown() {
@@ -34,6 +35,7 @@ type history struct {
 	began    time.Time                        // of the first step
 	unagreed time.Time                        // since when a version is not agreed; zero: it is
 	blames   map[member.Observation]time.Time // since when one holds another for unreachable
+	members  []member.Member                  // of the last view
 	statuses map[member.ID]status             // since when a member has its status
 	strange  []mistake                        // what strangers did wrong, the latest last
 }
@@ -106,6 +108,11 @@ func (h *history) look(now time.Time, v *member.View) {
 			blames[o] = since
 		}
 	}
+	h.blames = blames
+	if len(v.Members) > 0 && len(h.members) == len(v.Members) && &h.members[0] == &v.Members[0] {
+		return // between most views only who has seen them changes
+	}
+	h.members = v.Members
 	statuses := make(map[member.ID]status, len(v.Members))
 	for _, m := range v.Members {
 		statuses[m.ID] = status{m.Status, now}
@@ -113,7 +120,7 @@ func (h *history) look(now time.Time, v *member.View) {
 			statuses[m.ID] = s
 		}
 	}
-	h.blames, h.statuses = blames, statuses
+	h.statuses = statuses
 }
 
 // joining is since when the first of those that are not Up has been so; before
@@ -161,6 +168,25 @@ func (h *history) convergence(v *member.View) []member.Wait {
 		}
 	}
 	return []member.Wait{w}
+}
+
+// crashWaits are the members of which somebody thinks that they have crashed.
+func (c *Core) crashWaits() []member.Wait {
+	var waits []member.Wait
+	for _, s := range c.Suspicions() {
+		w := member.Wait{
+			What: member.WaitCrash, Since: s.Broke,
+			Why: fmt.Sprintf("%d votes are in that %v has crashed; %d confirm it", len(s.Votes), s.Node.Address, s.Needed),
+		}
+		if !s.Broke.IsZero() {
+			w.On = append(w.On, member.Holdup{Node: s.Node, Why: fmt.Sprintf("has refused %d attempts in a row since the link broke", s.Refused)})
+		}
+		for _, by := range s.Votes {
+			w.On = append(w.On, member.Holdup{Node: by, Why: "votes for it"})
+		}
+		waits = append(waits, w)
+	}
+	return waits
 }
 
 // blocks tells why a member holds up convergence.
