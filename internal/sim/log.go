@@ -42,6 +42,9 @@ func (w *World) notef(format string, args ...any) {
 // noteEvent remembers the events of a node that tell its story. Who has seen
 // what changes all the time and tells little.
 func (w *World) noteEvent(n *node, e gossip.Event) {
+	if len(w.nodes) > 200 {
+		return // nobody could read it, and it would be most of the work
+	}
 	switch e := e.(type) {
 	case gossip.MemberRemoved:
 		w.notef("%s sees %s removed, was %s", n.id, e.Member.ID, e.Previous)

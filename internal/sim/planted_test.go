@@ -24,7 +24,7 @@ type planted struct {
 var plants = []planted{
 	{
 		"agreement does not need all eyes", "internal/gossip/perspective.go",
-		"if (mustSee && !hasSeen || mustReach && unreachable.has(m.ID)) &&", "if (mustReach && unreachable.has(m.ID)) &&",
+		"if (mustSee && !hasSeen || mustReach && unreachable.has(m.ID)) &&", "if (mustSee && !hasSeen && m.ID == p.Self || mustReach && unreachable.has(m.ID)) &&",
 	},
 	{
 		"a changed state keeps who had seen it", "internal/gossip/state.go",
