@@ -130,8 +130,8 @@ func (l *Lease) Held() (Token, bool) {
 	return h.token, true
 }
 
-// Valid tells whether the lease is held at a moment that was read from this
-// process's clock, by time.Now, since the last call that said otherwise.
+// Valid is [Lease.Held] for a caller that has just read the clock, by time.Now,
+// for reasons of its own. It knows nothing of moments long gone.
 func (l *Lease) Valid(now time.Time) bool {
 	h := l.holding.Load()
 	return h != nil && h.covers(now)
