@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/transport"
 )
 
 // Names for what a node waits for.
@@ -36,8 +37,30 @@ func (n *Node) Why() Why {
 	if self, in := n.View().SelfMember(); in {
 		w.Status = self.Status
 	}
-	w.Waits = append(append(w.Waits, n.pulse.waits()...), n.progress.waits()...)
+	for _, more := range [][]Wait{n.pulse.waits(), certificateWaits(n.Links().Certificate), n.progress.waits()} {
+		w.Waits = append(w.Waits, more...)
+	}
 	return w
+}
+
+// certificateWaits tells what somebody has to do about this node's certificate,
+// nil when it has none.
+func certificateWaits(c *transport.Certificate) []Wait {
+	if c == nil || c.State == transport.CertificateValid && c.Problem == "" {
+		return nil
+	}
+	w := Wait{
+		What: member.WaitCertificate, Since: c.NotBefore, Until: c.NotAfter,
+		Why: fmt.Sprintf("the certificate of %s is %s", c.File, c.State),
+		Act: "renew it and write it to that file, which is read again while the node runs",
+	}
+	switch {
+	case c.Problem != "":
+		w.Why += ", and the file as it is now cannot take its place: " + c.Problem
+	case c.State == transport.CertificateEarly:
+		w.Since, w.Until, w.Act = time.Time{}, c.NotBefore, "set the clock, or wait"
+	}
+	return []Wait{w}
 }
 
 // String tells it in plain words, several lines.

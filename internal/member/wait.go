@@ -28,6 +28,7 @@ const (
 	WaitJoin        WaitKind = "join"         // to become a member, and to come up
 	WaitConvergence WaitKind = "convergence"  // for all to agree on a version of the membership
 	WaitLeave       WaitKind = "leave"        // for this node, or a member, to be gone
+	WaitCrash       WaitKind = "crash"        // for a majority to vote that a member has crashed
 	WaitDecision    WaitKind = "decision"     // for the split brain resolver
 	WaitPause       WaitKind = "pause"        // for a majority to say that this node is still a member
 	WaitConfig      WaitKind = "refused join" // for somebody to give nodes settings that agree
