@@ -29,8 +29,8 @@ type (
 		Expected     Decision             // what it would be as things stand
 	}
 
-	// CameBack takes Noticed back: those who were named can be reached again,
-	// or have left, and nobody was downed.
+	// CameBack takes Noticed back: of those who were named some can be reached
+	// again, and nobody else is missed.
 	CameBack struct {
 		Members []member.ID   // who can be reached again, in order
 		After   time.Duration // since the first of them was missed
@@ -52,7 +52,7 @@ func (n Noticed) String() string {
 
 // String gives the line that is logged.
 func (c CameBack) String() string {
-	return fmt.Sprintf("%s came back after %v; nobody was downed", names(c.Members), round(c.After))
+	return fmt.Sprintf("%s came back after %v and was not downed", names(c.Members), round(c.After))
 }
 
 // newsAfter and newsEvery keep [Noticed] from being said before there is

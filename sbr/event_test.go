@@ -71,7 +71,7 @@ func TestWhoComesBackIsTold(t *testing.T) {
 	x.until(5.5, ViewChanged{viewOf(0, 3)})
 	x.until(60, Tick{})
 	x.check(t, `2s unreachable: c:1, seen so by a:1; a:1 decides in 6s by keep-majority; as things stand, this side survives and downs c:1
-4s c:1 came back after 3s; nobody was downed
+4s c:1 came back after 3s and was not downed
 `)
 }
 
@@ -120,7 +120,7 @@ func TestDryRunTellsAndDownsNobody(t *testing.T) {
 8s lease-majority, after 7s, dry run (nobody is downed): this side asks for the lease after 0s; with it, it downs c:1, without it a:1, b:1, because the side with the lease survives; unreachable: c:1, seen so by a:1
 1m30s unreachable: b:1, c:1, seen so by a:1; a:1 decides in 7s by lease-majority; as things stand, this side asks for the lease after 0s; with it, it downs b:1, c:1, without it a:1
 1m37s lease-majority, after 1m36s, dry run (nobody is downed): this side asks for the lease after 0s; with it, it downs b:1, c:1, without it a:1, because the side with the lease survives; this one, with 1 against 2 members that count, lets the other one go first; unreachable: b:1, c:1, seen so by a:1
-2m1s b:1, c:1 came back after 2m0s; nobody was downed
+2m1s b:1, c:1 came back after 2m0s and was not downed
 `)
 	if waits := x.r.Waits(); len(waits) != 0 {
 		t.Errorf("all came back, and yet waits %+v", waits)
