@@ -21,7 +21,7 @@ var schemas atomic.Int64
 
 // fresh is a configuration with an empty schema.
 func fresh() Config {
-	return Config{URL: shared.url(), MaxConns: 2, Schema: fmt.Sprintf(`Schema "%d"`, schemas.Add(1))}
+	return Config{URL: shared.url(), MaxConns: 4, Schema: fmt.Sprintf(`Schema "%d"`, schemas.Add(1))}
 }
 
 func connect(t testing.TB, c Config) *Store {

@@ -100,7 +100,7 @@ func (w *world) pass(d time.Duration) {
 		time.Sleep(d)
 		return
 	}
-	for end := time.Now().Add(d); ; time.Sleep(min(time.Until(end), ttl/20)) {
+	for end := time.Now().Add(d); ; time.Sleep(min(time.Until(end), ttl/10)) {
 		w.Tick(w.t, time.Now())
 		synctest.Wait() // nobody works at a time that is over
 		if !time.Now().Before(end) {
