@@ -128,9 +128,9 @@ func (u *unfinished) Unwrap() error { return u.err }
 // noteUnfinished takes note of a handshake that was not answered.
 func (e *endpoint) noteUnfinished(conn net.Conn, err error) {
 	e.log.Debug("handshake not finished", "remote", conn.RemoteAddr().String(), "err", err)
-	var u *unfinished
+	u, strange := errors.AsType[*unfinished](err)
 	switch {
-	case !errors.As(err, &u): // the answer was not taken
+	case !strange: // the answer was not taken
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		e.noteRefusal(conn, RefusedSlow, err.Error())
 	case errors.Is(err, net.ErrClosed):

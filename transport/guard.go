@@ -147,8 +147,7 @@ func (g *guard) shake(t *tls.Conn, bare net.Conn) (*channel, error) {
 
 // tlsHint names the usual cause of an error that does not tell it.
 func tlsHint(err error) string {
-	var header tls.RecordHeaderError
-	if errors.As(err, &header) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		return "; is the other side configured with TLS or Secret, too?"
 	}
 	return ""
@@ -156,9 +155,9 @@ func tlsHint(err error) string {
 
 // tlsRefusal is the reason for which TLS's handshake was not accepted.
 func tlsRefusal(err error) Refusal {
-	var verification *tls.CertificateVerificationError
+	_, unverified := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
-	case errors.As(err, &verification):
+	case unverified:
 		return RefusedCertificate
 	case errors.Is(err, ErrName):
 		return RefusedName

@@ -26,8 +26,7 @@ const (
 	preambleBytes = 8
 	maxBody       = 2048 // bytes of a body; all fields at their greatest take less
 	maxText       = 512  // bytes of a refusal's explanation
-	maxHost       = 255
-	maxProof      = 255
+	maxString     = 255  // bytes of a cluster's name, a host, a proof
 )
 
 // A hello says who dials, whom it wants, and what the connection is for.
@@ -58,13 +57,13 @@ func (h *hello) encode() []byte {
 	b := append(make([]byte, 0, 128), helloMagic...)
 	b = append(b, h.lowest, h.highest, 0, 0)
 	start := len(b)
-	b = appendString(b, h.cluster, maxCluster)
+	b = appendString(b, h.cluster)
 	b = appendID(b, h.from)
 	b = appendID(b, h.to)
 	b = append(b, byte(h.lane))
 	b = binary.BigEndian.AppendUint64(b, h.round)
 	b = binary.BigEndian.AppendUint32(b, h.maxFrame)
-	b = appendString(b, h.proof, maxProof)
+	b = appendString(b, h.proof)
 	binary.BigEndian.PutUint16(b[start-2:], uint16(len(b)-start))
 	return b
 }
@@ -73,13 +72,13 @@ func (a *answer) encode() []byte {
 	b := append(make([]byte, 0, 128), answerMagic...)
 	b = append(b, a.version, byte(a.refusal), 0, 0)
 	start := len(b)
-	b = appendString(b, a.cluster, maxCluster)
+	b = appendString(b, a.cluster)
 	b = appendID(b, a.from)
 	b = binary.BigEndian.AppendUint32(b, a.maxFrame)
 	text := a.text[:min(len(a.text), maxText)]
 	b = binary.BigEndian.AppendUint16(b, uint16(len(text)))
 	b = append(b, text...)
-	b = appendString(b, a.proof, maxProof)
+	b = appendString(b, a.proof)
 	binary.BigEndian.PutUint16(b[start-2:], uint16(len(b)-start))
 	return b
 }
@@ -96,13 +95,13 @@ func (a answer) said() []byte {
 	return a.encode()
 }
 
-func appendString(b []byte, s string, limit int) []byte {
-	s = s[:min(len(s), limit)]
+func appendString(b []byte, s string) []byte {
+	s = s[:min(len(s), maxString)]
 	return append(append(b, byte(len(s))), s...)
 }
 
 func appendID(b []byte, id member.ID) []byte {
-	b = appendString(b, id.Host, maxHost)
+	b = appendString(b, id.Host)
 	b = binary.BigEndian.AppendUint16(b, uint16(id.Port))
 	return binary.BigEndian.AppendUint64(b, uint64(id.UID))
 }

@@ -104,6 +104,7 @@ func (r *renewal) warn(now time.Time) {
 	case CertificateExpired:
 		r.log.Error("certificate expired: no new link can be made until there is a new one in its place",
 			"file", r.files.CertFile, "expired", leaf.NotAfter)
+	case CertificateValid, CertificateEarly: // nothing to say, and refused by parse
 	}
 }
 
