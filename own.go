@@ -131,13 +131,20 @@ func (e *EndError) Unwrap() error { return e.Cause }
 type linkHandler struct{ n *Node }
 
 // Batch looks at the clock once for all frames that were read at once.
-func (h linkHandler) Batch(member.ID, transport.Lane) { h.n.pulse.paused() }
+func (h linkHandler) Batch(member.ID, transport.Lane) {
+	h.awaitStart()
+	h.n.pulse.paused()
+}
 
 func (h linkHandler) Receive(from member.ID, lane transport.Lane, payload []byte) {
+	h.awaitStart()
+	h.n.receive(from, lane, payload)
+}
+
+func (h linkHandler) awaitStart() {
 	if !h.n.started.Load() { // cheaper on every frame than the channel
 		<-h.n.ready
 	}
-	h.n.receive(from, lane, payload)
 }
 
 func (h linkHandler) LinkUp(peer member.ID) {
