@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/sbr"
@@ -27,9 +28,12 @@ type arbiter struct {
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
 
+	returning atomic.Int32 // how many answers are being given back
+
 	// Owned by the owner goroutine.
-	asked int    // how often; answers to earlier questions do not count
-	won   string // the owner of the lease that decided for this side last, if any did
+	asked    int       // how often; answers to earlier questions do not count
+	won      string    // the owner of the lease that decided for this side last, if any did
+	wonUntil time.Time // when it runs out
 }
 
 // leaseAnswer is what became of a question.
@@ -63,6 +67,9 @@ func newArbiter(s settings) *arbiter {
 // who has won goes on as the same owner, or it would lose against itself.
 func (a *arbiter) ask(self ID, at time.Time, ttl time.Duration) {
 	a.asked++
+	if time.Now().After(a.wonUntil) {
+		a.won = ""
+	}
 	ans := leaseAnswer{question: a.asked, owner: a.won}
 	if ans.owner == "" {
 		ans.owner = fmt.Sprintf("%s/%d", self, ans.question)
@@ -114,7 +121,7 @@ func (a *arbiter) settle(ans leaseAnswer, woken bool) (granted, current bool) {
 	granted = ans.err == nil && current && !woken
 	switch {
 	case granted:
-		a.won = ans.owner
+		a.won, a.wonUntil = ans.owner, time.Now().Add(ans.holding.Left)
 	case errors.Is(ans.err, store.ErrHeld) && ans.owner == a.won:
 		a.won = "" // it ran out
 	case ans.owner != a.won && !errors.Is(ans.err, store.ErrHeld):
@@ -129,7 +136,9 @@ func (a *arbiter) giveBack(ans leaseAnswer) {
 	if a.won == ans.owner {
 		a.won = ""
 	}
+	a.returning.Add(1)
 	a.work.Go(func() {
+		defer a.returning.Add(-1)
 		ctx, cancel := context.WithTimeout(a.ctx, giveBackWithin)
 		defer cancel()
 		last := time.Now().Add(sbr.AskWithin)
@@ -148,9 +157,13 @@ func (a *arbiter) release(ctx context.Context, owner string) error {
 	return a.leases.Release(ctx, a.name, owner, got.Token)
 }
 
-// end stops asking and waits for what runs. It gives nothing back: a side does
-// not end with one of its nodes, and the lease runs out.
+// end stops asking and waits for what runs. What decided for this side is not
+// given back, since a side does not end with one of its nodes: it runs out. What is
+// just being given back has a moment for it, as another side may be asking.
 func (a *arbiter) end() {
+	if a.returning.Load() > 0 {
+		sleep(a.ctx, leaseTry)
+	}
 	a.cancel()
 	a.work.Wait()
 }
