@@ -106,7 +106,7 @@ func TestRefusedChangesAreLoggedOnce(t *testing.T) {
 }
 
 func TestWithoutATokenNothingChanges(t *testing.T) {
-	var level = levelAt("INFO")
+	level := levelAt("INFO")
 	h, n := handled(threeNodes(), nil, Options{Level: level})
 	for _, tt := range []struct {
 		method, path string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,12 +15,12 @@ import (
 func TestChecksRunTogetherAndAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		runs := 0
+		var runs atomic.Int32
 		h := served(threeNodes(), nil, Options{Ready: []Check{
 			{"quick", func(context.Context) error { return nil }},
 			{"slow", func(context.Context) error { time.Sleep(900 * time.Millisecond); return nil }},
 			{"database", func(context.Context) error { return errors.New("no route") }},
-			{"hangs", func(context.Context) error { runs++; <-release; return nil }}, // minds no context
+			{"hangs", func(context.Context) error { runs.Add(1); <-release; return nil }}, // minds no context
 			{"patient", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
 			{"broken", func(context.Context) error { panic("nil map") }},
 		}})
@@ -42,16 +43,16 @@ func TestChecksRunTogetherAndAreNamed(t *testing.T) {
 		for range 10 {
 			do(h, "GET", "/ready")
 		}
-		if runs != 1 {
-			t.Errorf("a check that hangs was started %d times, want 1", runs)
+		if got := runs.Load(); got != 1 {
+			t.Errorf("a check that hangs was started %d times, want 1", got)
 		}
 		if w := do(h, "GET", "/alive"); w.Code != 200 {
 			t.Errorf("/alive = %d, want 200: the checks are those of /ready", w.Code)
 		}
 		close(release)
 		synctest.Wait()
-		if w := do(h, "GET", "/ready"); runs != 2 || strings.Contains(w.Body.String(), "hangs") {
-			t.Errorf("once it has returned the check was started %d times, and /ready says %s", runs, w.Body)
+		if w := do(h, "GET", "/ready"); runs.Load() != 2 || strings.Contains(w.Body.String(), "hangs") {
+			t.Errorf("once it has returned the check was started %d times, and /ready says %s", runs.Load(), w.Body)
 		}
 	})
 }

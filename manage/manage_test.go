@@ -51,8 +51,11 @@ func (n *fakeNode) Follow(f func(troupe.Event)) ([]troupe.Event, func()) {
 }
 
 func (n *fakeNode) JoinThrough(_ context.Context, a member.Address) error { return n.tell("join", a) }
+
 func (n *fakeNode) LeaveMember(_ context.Context, a member.Address) error { return n.tell("leave", a) }
-func (n *fakeNode) Down(_ context.Context, a member.Address) error        { return n.tell("down", a) }
+
+func (n *fakeNode) Down(_ context.Context, a member.Address) error { return n.tell("down", a) }
+
 func (n *fakeNode) PrepareClusterShutdown(context.Context) error {
 	return n.tell("shutdown", member.Address{})
 }
