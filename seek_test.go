@@ -89,7 +89,7 @@ func (s *slowSeeds) Find(ctx context.Context) ([]discover.Address, error) {
 // Whole nodes, started at once on real links in virtual time: one of them is dead or late, their
 // look-ups are slow and differ, links are slow or cut for a while, and yet there is one cluster.
 func TestFiveNodesStartedAtOnceAreOneCluster(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(interleavings) {
 		inWorld(t, func(t *testing.T, w *world) {
 			r := rand.New(rand.NewPCG(seed, 5))
 			late := r.IntN(7) // from 5 on: nobody

@@ -125,7 +125,7 @@ func TestFoundedByDecision(t *testing.T) {
 // dead or late, and restarts of those that end: never do two clusters
 // begin, and when the trouble is over all are in one.
 func TestNeverTwoClusters(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { neverTwoClusters(t, seed) })
 	}
 }
