@@ -35,6 +35,7 @@ type pulse struct {
 // A hold is one time of not acting.
 type hold struct {
 	over  chan struct{}
+	why   string        // for people
 	since time.Duration // since the pulse began
 	asked time.Duration // the last time; owned by the owner goroutine, as is said
 	said  bool          // in the log
@@ -43,8 +44,8 @@ type hold struct {
 	yes map[ID]bool // who has confirmed
 }
 
-func newHold(since time.Duration) *hold {
-	return &hold{over: make(chan struct{}), since: since, asked: -askAliveEvery, yes: map[ID]bool{}}
+func newHold(why string, since time.Duration) *hold {
+	return &hold{over: make(chan struct{}), why: why, since: since, asked: -askAliveEvery, yes: map[ID]bool{}}
 }
 
 func (h *hold) confirm(by ID) {
@@ -87,8 +88,11 @@ func (p *pulse) paused() bool {
 	if gap {
 		p.woken.Store(true)
 	}
-	if gap || p.isCut(now) {
-		p.held.CompareAndSwap(nil, newHold(now))
+	switch {
+	case gap:
+		p.held.CompareAndSwap(nil, newHold("this node was not running for a while", now))
+	case p.isCut(now):
+		p.held.CompareAndSwap(nil, newHold("the links of this node to most members are broken", now))
 	}
 	return p.held.Load() != nil
 }
@@ -170,11 +174,7 @@ func (n *Node) confirm() {
 	cut := n.pulse.isCut(time.Since(n.pulse.began))
 	if !h.said {
 		h.said = true
-		why := "it was not running for a while"
-		if cut {
-			why = "its links to most members are broken"
-		}
-		n.log.Warn("this node holds everything until a majority has confirmed that it is still a member", slog.String("why", why))
+		n.log.Warn("this node holds everything until a majority has confirmed that it is still a member", slog.String("why", h.why))
 	}
 	v := n.View()
 	if self, in := v.SelfMember(); in && self.Status == member.Down {
