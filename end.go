@@ -50,13 +50,17 @@ func (h *handOver) start(n *Node) {
 		go func() {
 			defer close(h.done)
 			defer h.cancel()
+			until := time.Now().Add(n.plan.removed)
 			late := time.NewTimer(n.plan.removed)
 			defer late.Stop()
 			var then gossip.Input = gossip.ExitDone{}
 			if h.err = n.runLeaveTasks(ctx); h.err != nil {
 				then = gossip.Down{Address: n.id.Address} // peers must not take over before their margin
 			}
-			n.enter(phaseRemoved, n.plan.removed-n.plan.handOver)
+			if ctx.Err() != nil { // the node ended meanwhile
+				return
+			}
+			n.enter(phaseRemoved, time.Until(until))
 			_ = n.tell(ctx, then)
 			select {
 			case <-late.C:
@@ -82,43 +86,41 @@ func (n *Node) runLeaveTasks(ctx context.Context) error {
 		names[i] = t.name
 	}
 	n.enter(phaseHandOver, n.plan.handOver, names...)
-	answers := make(chan error, len(leave))
-	for _, t := range leave {
-		go func() { answers <- n.runLeaveTask(ctx, t) }()
+	problems := make([]error, len(leave))
+	var all sync.WaitGroup
+	for i, t := range leave {
+		all.Go(func() {
+			problems[i] = n.runLeaveTask(ctx, t)
+			n.progress.done(phaseHandOver, t.name)
+		})
 	}
-	var problems []error
-	over, late := ctx.Done(), (<-chan time.Time)(nil)
-	for answered := 0; answered < len(leave); {
-		select {
-		case err := <-answers:
-			answered++
-			problems = append(problems, err)
-		case <-over:
-			over, late = nil, time.After(straggle)
-		case <-late:
-			return errors.Join(append(problems, n.overdue(phaseHandOver, n.plan.handOver))...)
-		}
-	}
+	all.Wait()
 	return errors.Join(problems...)
 }
 
-func (n *Node) runLeaveTask(ctx context.Context, t leaveTask) error {
-	began := time.Now()
-	err := t.run(ctx)
-	log := n.log.With(slog.String("component", t.name), slog.Duration("took", time.Since(began)))
-	n.progress.done(t.name)
-	if err != nil {
-		log.Warn("not all was handed over", slog.Any("error", err))
-		return fmt.Errorf("%s: %s: %w", phaseHandOver, t.name, err)
+func (n *Node) runLeaveTask(ctx context.Context, t leaveTask) (err error) {
+	began, answer := time.Now(), make(chan error, 1)
+	go func() { answer <- t.run(ctx) }()
+	select {
+	case err = <-answer:
+	case <-ctx.Done():
+		had := time.Since(began)
+		select {
+		case err = <-answer: // it says why
+		case <-time.After(straggle):
+			err = &OverdueError{Phase: phaseHandOver, Tasks: []string{t.name}, After: had}
+		}
 	}
-	log.Info("handed over")
-	return nil
-}
-
-// overdue names what the phase that runs still waits for.
-func (n *Node) overdue(phase string, had time.Duration) error {
-	_, _, _, tasks := n.progress.state()
-	return &OverdueError{Phase: phase, Tasks: tasks, After: had}
+	log := n.log.With(slog.String("component", t.name), slog.Duration("took", time.Since(began)))
+	if err == nil {
+		log.Info("handed over")
+		return nil
+	}
+	log.Warn("not all was handed over", slog.Any("error", err))
+	if late := (*OverdueError)(nil); errors.As(err, &late) {
+		return err
+	}
+	return fmt.Errorf("%s: %s: %w", phaseHandOver, t.name, err)
 }
 
 // abandon ends a node that the others did not remove in time. It tells them that
@@ -186,6 +188,7 @@ func (n *Node) end(why error) {
 	}
 	close(n.leave.quiet)
 	n.leave.watch.Wait()
+	n.progress.begin("", 0)
 }
 
 // runEndTasks runs one after the other.
@@ -201,7 +204,7 @@ func (n *Node) runEndTasks() error {
 		defer close(done)
 		for _, t := range end {
 			t.run()
-			n.progress.done(t.name)
+			n.progress.done(phaseComponents, t.name)
 		}
 	}()
 	late := time.NewTimer(n.plan.components)
@@ -210,7 +213,8 @@ func (n *Node) runEndTasks() error {
 	case <-done:
 		return nil
 	case <-late.C:
-		return n.overdue(phaseComponents, n.plan.components)
+		_, _, _, tasks := n.progress.state()
+		return &OverdueError{Phase: phaseComponents, Tasks: tasks, After: n.plan.components}
 	}
 }
 

@@ -63,6 +63,34 @@ func TestACT08LeaveHasALimitAndNamesWhatHangs(t *testing.T) {
 	})
 }
 
+// A node that is killed while it hands over waits for nobody, and does not name
+// as hanging what was only called off.
+func TestACT08KillDuringALeave(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		n := w.startAll(2)[1]
+		release, begun := make(chan struct{}), make(chan struct{})
+		if err := errors.Join(
+			n.OnLeave("deaf", func(context.Context) error { close(begun); <-release; return nil }),
+			n.OnLeave("attentive", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }),
+			n.OnEnd("deaf", func() {}),
+		); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = n.Leave(context.Background()) }()
+		<-begun
+		began := time.Now()
+		n.Kill()
+		if took := time.Since(began); took > time.Second || !errors.Is(n.Err(), troupe.ErrKilled) {
+			t.Errorf("kill while leaving: %v after %v, want ErrKilled within a second", n.Err(), took)
+		}
+		if why := n.Why().String(); strings.Contains(why, "be removed") {
+			t.Errorf("a killed node says\n%s", why)
+		}
+		close(release)
+		synctest.Wait()
+	})
+}
+
 func TestLeaveTellsWhichPhaseItIsIn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		n := w.startAll(2)[1]
@@ -77,6 +105,9 @@ func TestLeaveTellsWhichPhaseItIsIn(t *testing.T) {
 		}
 		if err := <-left; err != nil {
 			t.Errorf("leave: %v", err)
+		}
+		if why := n.Why(); len(why.Waits) > 0 {
+			t.Errorf("once it has left the node says\n%s", why)
 		}
 	})
 }

@@ -28,11 +28,12 @@ func (p *progress) begin(phase string, within time.Duration, tasks ...string) {
 	p.phase, p.until, p.tasks = phase, p.since.Add(within), slices.Clone(tasks)
 }
 
-// done takes a task off the list.
-func (p *progress) done(task string) {
+// done takes a task off the list of a phase. One that was left behind may be done
+// when its phase is over.
+func (p *progress) done(phase, task string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := slices.Index(p.tasks, task); i >= 0 {
+	if i := slices.Index(p.tasks, task); i >= 0 && p.phase == phase {
 		p.tasks = slices.Delete(p.tasks, i, i+1)
 	}
 }
