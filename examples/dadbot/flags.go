@@ -129,6 +129,7 @@ func (f *nodeFlags) times() []setting {
 		{"seed-timeout", &t.SeedTimeout, 5 * time.Second, "after so long without an answer the first seed founds a cluster"},
 		{"join-retry", &t.JoinRetry, time.Second, "between questions to the seeds"},
 		{"isolation", &t.Isolation, 0, "for so long all attempts to reach a node whose link broke must be refused until it counts as crashed (default 500ms)"},
+		{"leave-within", &f.opts.house.Cluster.LeaveWithin, 28 * time.Second, "how long a graceful end may take in all"},
 		{"stable-after", &d.StableAfter, 0, "how long nothing changes before unreachable nodes are downed; also the margin before their Dads live elsewhere (default: by the size of the cluster, 7s up to 5 nodes)"},
 	}
 }
