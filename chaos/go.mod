@@ -1,0 +1,28 @@
+module github.com/troupe-go/troupe/chaos
+
+go 1.26.0
+
+replace (
+	github.com/troupe-go/troupe => ../
+	github.com/troupe-go/troupe/store/sqlite => ../store/sqlite
+)
+
+require (
+	github.com/google/uuid v1.6.0
+	github.com/troupe-go/troupe v0.0.0
+	github.com/troupe-go/troupe/store/sqlite v0.0.0
+	golang.org/x/sys v0.50.0
+)
+
+require (
+	github.com/fxamacker/cbor/v2 v2.10.0 // indirect
+	github.com/mfridman/interpolate v0.2.0 // indirect
+	github.com/ncruces/go-sqlite3 v0.37.0 // indirect
+	github.com/ncruces/go-sqlite3-wasm/v6 v6.5.35401 // indirect
+	github.com/ncruces/julianday v1.0.0 // indirect
+	github.com/pressly/goose/v3 v3.30.1 // indirect
+	github.com/sethvargo/go-retry v0.5.0 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
+	go.uber.org/multierr v1.11.0 // indirect
+	golang.org/x/sync v0.25.0 // indirect
+)
