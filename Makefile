@@ -14,7 +14,7 @@ LINT_VERSION = v2.15.0
 LINT         = bin/golangci-lint-$(LINT_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help bench bench-compare bench-quick cover fmt fuzz kills lint race run sbr-graphs sim test tools vet
+.PHONY: help bench bench-compare bench-quick cover fmt fuzz kills lint mutants race run sbr-graphs scale sim test tools vet
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -52,11 +52,19 @@ lint: $(LINT) bin/staticcheck vet ## all linters over all modules
 race: ## all tests with the race detector
 	$(GO) test -race $(PACKAGES)
 
+mutants: ## plant faults in the membership cores; storms must find each
+	$(GO) test ./internal/sim -run TestStormsFindPlants -mutants -v -timeout 60m
+
 run: ## three nodes, one Dad: the scripted play
 	$(GO) run ./examples/dadbot
 
 sbr-graphs: ## every way in which links of five nodes can break, for each strategy
 	$(GO) test ./sbr -run TestAtMostOneSideSurvives -nodes 5 -timeout 60m -v
+
+scale: ## measure clusters of up to 1,000 nodes in virtual time; writes docs/scale.md
+	@mkdir -p bin
+	$(GO) test ./internal/sim -run TestScale -timeout 120m -scale $(CURDIR)/bin/scale.json
+	$(GO) run ./bench/scale -from bin/scale.json
 
 sim: ## the seeded simulations over SEEDS (2000) seeds
 	$(GO) test ./internal/sim ./shard/internal/shardsim -timeout 60m -seeds $(SEEDS)
