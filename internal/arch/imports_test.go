@@ -52,6 +52,7 @@ var rules = []rule{
 	{at: "internal/sim", may: "internal/member internal/phi internal/gossip internal/membership sbr"},
 	{at: "shard/internal/shardsim", may: "internal/member placement " +
 		"shard/internal/protocol shard/internal/coordinator shard/internal/region"},
+	{at: "internal/stormtest"},
 	{at: "internal/arch"},
 }
 
