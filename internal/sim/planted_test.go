@@ -27,10 +27,6 @@ var plants = []planted{
 		"if (mustSee && !hasSeen || mustReach && unreachable.has(m.ID)) &&", "if (mustSee && !hasSeen && m.ID == p.Self || mustReach && unreachable.has(m.ID)) &&",
 	},
 	{
-		"a changed state keeps who had seen it", "internal/gossip/state.go",
-		"	c.Version = s.Version.Increment(id)\n	c.Seen = seen", "	c.Version = s.Version.Increment(id)\n	c.Seen = ids(s.Seen).union(seen)",
-	},
-	{
 		"changes are not counted", "internal/gossip/state.go",
 		"	c.Version = s.Version.Increment(id)\n", "",
 	},
@@ -53,10 +49,6 @@ var plants = []planted{
 	{
 		"a successor joins beside its predecessor", "internal/gossip/letin.go",
 		"next = next.Remove(there.ID, m.now.UnixMilli())", "_ = there",
-	},
-	{
-		"a late join of a predecessor is let in", "internal/gossip/letin.go",
-		"case there.Replaces(from) && there.Status != member.Down:", "case false:",
 	},
 	{
 		"nobody is ever suspected", "internal/phi/detector.go",
