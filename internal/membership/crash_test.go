@@ -14,11 +14,11 @@ import (
 
 const isolation = 500 * time.Millisecond
 
-// redials feeds what a node finds when it dials a peer every 50 ms for a while.
-func (w *world) redials(i, peer int, result gossip.DialResult, during time.Duration) {
+// refused has a node dial a peer every 50 ms for a while, in vain.
+func (w *world) refused(i, peer int, during time.Duration) {
 	for range during / (50 * time.Millisecond) {
 		w.run(50 * time.Millisecond)
-		w.step(i, gossip.Dialed{Peer: w.ids[peer], Result: result})
+		w.step(i, gossip.Dialed{Peer: w.ids[peer], Result: gossip.Refused})
 	}
 }
 
@@ -109,7 +109,7 @@ func TestWhatSpeaksForACrash(t *testing.T) {
 func TestTwoNodesNeverConfirm(t *testing.T) {
 	w := newWorld(2, sbr.Settings{})
 	w.dies(1)
-	w.redials(0, 1, gossip.Refused, 3*time.Second)
+	w.refused(0, 1, 3*time.Second)
 	if status := w.seen(0, 1); status != member.Up {
 		t.Errorf("node 1 is %v after 3 s, want Up: silence decides in a cluster of two", status)
 	}
@@ -134,7 +134,7 @@ func TestVotesAreWithdrawnAndLapse(t *testing.T) {
 	w := newWorld(5, sbr.Settings{})
 	w.dead[4] = true
 	w.step(0, gossip.LinkBroke{Peer: w.ids[4]})
-	w.redials(0, 4, gossip.Refused, time.Second)
+	w.refused(0, 4, time.Second)
 	votes := func(at int) int {
 		for _, s := range w.cores[at].Suspicions() {
 			if s.Node == w.ids[4] {
@@ -150,7 +150,7 @@ func TestVotesAreWithdrawnAndLapse(t *testing.T) {
 	if got := votes(3); got != 0 {
 		t.Errorf("node 3 knows of %d votes after node 4 was heard from, want 0", got)
 	}
-	w.redials(0, 4, gossip.Refused, time.Second)
+	w.refused(0, 4, time.Second)
 	w.dead[0] = true
 	w.run(voteHolds*isolation + 100*time.Millisecond)
 	w.step(3, gossip.Tick{})
@@ -165,7 +165,7 @@ func TestStalledNodeWithholdsVotes(t *testing.T) {
 	w.dead[1], w.dead[2] = true, true
 	w.now = w.now.Add(5 * time.Second)
 	w.step(0, gossip.LinkBroke{Peer: w.ids[2]})
-	w.redials(0, 2, gossip.Refused, 2*time.Second)
+	w.refused(0, 2, 2*time.Second)
 	if s := w.cores[0].Suspicions(); len(s) != 1 || len(s[0].Votes) != 0 || s[0].Refused == 0 {
 		t.Errorf("suspicions %+v, want node 2 without a vote", s)
 	}
@@ -281,13 +281,13 @@ func TestVotesThatDoNotCount(t *testing.T) {
 
 func TestNodeThatLosesItsListenerDownsItself(t *testing.T) {
 	w := newWorld(3, sbr.Settings{})
-	w.redials(2, 2, gossip.Refused, 300*time.Millisecond)
+	w.refused(2, 2, 300*time.Millisecond)
 	w.step(2, gossip.Dialed{Peer: w.ids[2], Result: gossip.Answered})
-	w.redials(2, 2, gossip.Refused, 450*time.Millisecond)
+	w.refused(2, 2, 450*time.Millisecond)
 	if w.dead[2] {
 		t.Fatal("node 2 has ended, but its listener had answered in between")
 	}
-	w.redials(2, 2, gossip.Refused, 200*time.Millisecond)
+	w.refused(2, 2, 200*time.Millisecond)
 	if status := w.seen(0, 2); status != member.Down && status != 0 {
 		t.Errorf("node 2 is %v for node 0, want Down", status)
 	}
