@@ -7,6 +7,7 @@ PACKAGES = $$($(GO) list -m -f '{{.Dir}}/...')
 FUZZ     ?= 30s
 SEEDS    ?= 2000
 KILLS    ?= 10
+DURATION ?= 10m
 BASE     ?= bin/bench-base.txt
 HOT      ?= . ./actor ./shard ./transport ./wire
 
@@ -14,7 +15,7 @@ LINT_VERSION = v2.15.0
 LINT         = bin/golangci-lint-$(LINT_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help bench bench-compare bench-quick cover fmt fuzz kills lint mutants race run sbr-graphs scale sim test tools vet
+.PHONY: help bench bench-compare bench-quick chaos chaos-loss chaos-quick chaos-slow cover fmt fuzz kills lint mutants race run sbr-graphs scale sim test tools vet
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +31,18 @@ bench-compare: bin/staticcheck ## benchmarks of the hot paths against a base, wh
 	@[ -n "$(SAVE)" ] || [ -f $(BASE) ] || { echo "no base in $(BASE) yet: make bench-compare SAVE=1" >&2; exit 1; }
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime 0.3s -count 6 $(HOT) >bin/bench-new.txt
 	@if [ -n "$(SAVE)" ]; then mv bin/bench-new.txt $(BASE); else bin/benchstat $(BASE) bin/bench-new.txt; fi
+
+chaos: ## real nodes in network namespaces, all scenarios and strategies (needs root); renews docs/chaos.md
+	.ci/chaos -run TestOneSideSurvives -parallel 3 -timeout 90m -whole -page ../docs/chaos.md
+
+chaos-quick: ## the short form: the scenarios that find most
+	.ci/chaos -run TestOneSideSurvives -parallel 6 -timeout 10m
+
+chaos-loss: ## nobody is downed while 5 % of all packets are lost, for DURATION (10m)
+	.ci/chaos -run TestNobodyIsDownedByLoss -timeout 60m -lasting $(DURATION)
+
+chaos-slow: ## nobody is downed while one of nine nodes has 10 % of a processor, for DURATION (10m)
+	.ci/chaos -run TestNobodyIsDownedBySlowness -timeout 60m -lasting $(DURATION)
 
 cover: ## test coverage by function, the sum last
 	@mkdir -p bin

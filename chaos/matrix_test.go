@@ -5,6 +5,7 @@ package chaos
 import (
 	"cmp"
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 var (
 	whole = flag.Bool("whole", false, "rehearse every scenario with every strategy; else those of the short form with some")
-	table = flag.String("table", "", "`file` to write the verdicts to")
+	page  = flag.String("page", "", "`file` at whose end, below its heading Verdicts, to write them")
 )
 
 // TestOneSideSurvives rehearses scenarios with strategies: of five nodes those are
@@ -52,9 +53,23 @@ func TestOneSideSurvives(t *testing.T) {
 	var b strings.Builder
 	write(&b, verdicts)
 	t.Logf("verdicts:\n%s", &b)
-	if *table != "" {
-		if err := os.WriteFile(*table, []byte(b.String()), 0o644); err != nil {
+	if *page != "" {
+		if err := renew(*page, b.String()); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// renew writes the verdicts in place of those that a page ends with.
+func renew(page, verdicts string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	const heading = "\n## Verdicts\n\n"
+	before, _, ok := strings.Cut(string(text), heading)
+	if !ok {
+		return fmt.Errorf("%s has no heading Verdicts", page)
+	}
+	return os.WriteFile(page, []byte(before+heading+verdicts), 0o644)
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/chaos/record"
-	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/sbr"
 	"github.com/troupe-go/troupe/store/sqlite"
 	"github.com/troupe-go/troupe/transport"
@@ -134,8 +133,11 @@ func observe(n *troupe.Node, w *record.Writer) {
 	n.Subscribe(func(v *troupe.View) {
 		e := record.Event{Kind: record.Viewed}
 		for _, m := range v.Members {
-			if m.Status == troupe.Up {
+			switch m.Status {
+			case troupe.Up:
 				e.Up = append(e.Up, m.Address.String())
+			case troupe.Down:
+				e.Down = append(e.Down, m.Address.String())
 			}
 		}
 		for _, id := range v.Unreachable {
@@ -144,13 +146,8 @@ func observe(n *troupe.Node, w *record.Writer) {
 		w.Write(e)
 	})
 	n.Events(func(e troupe.Event) {
-		switch e := e.(type) {
-		case gossip.MemberChanged:
-			if e.Member.Status == troupe.Down {
-				w.Write(record.Event{Kind: record.Downed, Whom: e.Member.Address.String()})
-			}
-		case troupe.Downing:
-			w.Write(record.Event{Kind: record.Decided, Text: e.News.String()})
+		if e, ok := e.(troupe.Downing); ok {
+			w.Write(record.Event{Kind: record.Resolved, Text: e.News.String()})
 		}
 	})
 }

@@ -25,9 +25,8 @@ type Kind string
 const (
 	Answered Kind = "answered" // an entity (Entity, in its Life) handled a probe
 	Served   Kind = "served"   // this node's probes of all entities that began at Since or later were answered
-	Viewed   Kind = "viewed"   // whom this node holds for Up, and whom for unreachable
-	Downed   Kind = "downed"   // this node has heard that a member (Whom) was downed
-	Decided  Kind = "decided"  // this node's resolver says why (Text)
+	Viewed   Kind = "viewed"   // who is Up for this node, who was downed, and whom somebody does not reach
+	Resolved Kind = "resolved" // what this node's split brain resolver says (Text)
 	Ended    Kind = "ended"    // this node's part in the cluster is over (Text: why)
 )
 
@@ -42,7 +41,7 @@ type Event struct {
 	Since  time.Duration `json:"since,omitempty"`
 	Up     []string      `json:"up,omitempty"`     // addresses
 	Absent []string      `json:"absent,omitempty"` // addresses of the unreachable
-	Whom   string        `json:"whom,omitempty"`
+	Down   []string      `json:"down,omitempty"`   // addresses
 	Text   string        `json:"text,omitempty"`
 }
 
