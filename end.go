@@ -29,7 +29,7 @@ type handOver struct {
 // enter begins the next phase of the end, and says so.
 func (n *Node) enter(phase string, within time.Duration, tasks ...string) {
 	n.progress.begin(phase, within, tasks...)
-	n.log.Info("this node ends", slog.String("phase", phase), slog.Duration("limit", within), slog.String("waits for", strings.Join(tasks, ", ")))
+	n.log.Info("this node ends", slog.String("phase", phase), slog.Duration("limit", within.Round(time.Millisecond)), slog.String("waits for", strings.Join(tasks, ", ")))
 }
 
 // watchEnd names in the log what goes on while the node ends.
