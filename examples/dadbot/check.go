@@ -102,7 +102,7 @@ func (f *nodeFlags) checkAddresses(i int) error {
 			problem("-seeds has %q: use host:port, separated by commas", seed)
 		}
 	}
-	if !f.given("seeds") && i < len(defaultSeeds()) && f.listen != defaultSeeds()[i] {
+	if !f.given("seeds") && f.store == "" && i < len(defaultSeeds()) && f.listen != defaultSeeds()[i] {
 		problem("-listen %s takes %s away from the default seeds, where others look for it: name the seeds with -seeds", f.listen, f.opts.name)
 	}
 	return errors.Join(problems...)

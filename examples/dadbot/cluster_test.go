@@ -61,8 +61,8 @@ func startCluster(t *testing.T, n int, flags ...string) []*process {
 	return startNodes(t, n, slices.Concat(quick, flags)...)
 }
 
-// startNodes starts n nodes on free ports, and waits until all are ready and
-// see each other.
+// startNodes starts n nodes on free ports, which find each other by seeds unless a
+// flag names a store, and waits until all are ready and see each other.
 func startNodes(t *testing.T, n int, flags ...string) []*process {
 	t.Helper()
 	dir := t.TempDir()
@@ -74,7 +74,10 @@ func startNodes(t *testing.T, n int, flags ...string) []*process {
 			name: fmt.Sprintf("node-%d", i), listen: ports[i], http: "http://" + ports[n+i], manage: "http://" + ports[2*n+i],
 			audit: filepath.Join(dir, fmt.Sprintf("node-%d.jsonl", i)), exited: make(chan struct{}),
 		}
-		args := []string{"node", fmt.Sprint(i), "-listen", ports[i], "-http", ports[n+i], "-manage", ports[2*n+i], "-seeds", seeds, "-audit", p.audit}
+		args := []string{"node", fmt.Sprint(i), "-listen", ports[i], "-http", ports[n+i], "-manage", ports[2*n+i], "-audit", p.audit}
+		if !slices.Contains(flags, "-store") {
+			args = append(args, "-seeds", seeds)
+		}
 		p.start(t, append(args, flags...))
 		nodes[i] = p
 	}

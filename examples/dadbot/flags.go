@@ -62,6 +62,7 @@ type nodeOptions struct {
 	audit        string // a path, or empty
 	level        *slog.LevelVar
 	token        string       // of the management API, or empty: read-only
+	store        database     // nil for none
 	house        house.Config // without its recorder and log
 }
 
@@ -72,6 +73,7 @@ type nodeFlags struct {
 	role, style, downing string
 	tls                  transport.TLS
 	secretFile           string
+	store                string
 	level                slog.Level
 	token, tokenFile     string
 	opts                 nodeOptions
@@ -86,6 +88,7 @@ func newNodeFlags(i int) *nodeFlags {
 	s.StringVar(&f.listen, "listen", local(defaultPort+i), "`address` for other nodes")
 	s.StringVar(&h.Cluster.Advertise, "advertise", "", "`address` that other nodes dial (default: -listen)")
 	f.linkFlags()
+	f.storeFlag()
 	s.BoolVar(&h.Cluster.Insecure, "insecure", false, "allow plain links beyond this machine")
 	s.StringVar(&f.seeds, "seeds", strings.Join(defaultSeeds(), ","), "`addresses` of nodes to join through; the first founds the cluster. Or where to look them up: dns:NAME:PORT or srv:NAME")
 	s.IntVar(&h.Cluster.RequiredContacts, "required-contacts", 0, "how many nodes must find each other before one of them founds the cluster, no seed being special; more than half of all")
@@ -101,7 +104,7 @@ func newNodeFlags(i int) *nodeFlags {
 	s.StringVar(&f.tokenFile, "manage-token-file", "", "`file` with that secret (default: the API is read-only)")
 	s.TextVar(&f.level, "log", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
 	s.BoolVar(&f.opts.house.Cluster.Downing.DryRun, "downing-dry-run", false, "decide who survives a partition and tell it, but down nobody")
-	s.StringVar(&f.downing, "downing", "keep-majority", "who survives a partition: keep-majority, static-quorum:N, keep-oldest, keep-oldest:down-if-alone or down-all")
+	s.StringVar(&f.downing, "downing", "", "who survives a partition: keep-majority, static-quorum:N, keep-oldest, keep-oldest:down-if-alone, down-all, or with a -store lease-majority (default keep-majority, with a -store lease-majority)")
 	s.BoolVar(&h.Cluster.NoCrashDetection, "no-crash-detection", false, "wait for silence instead; for networks that refuse connections in the name of living nodes")
 	for _, t := range f.times() {
 		s.DurationVar(t.value, t.name, t.def, t.usage)
@@ -165,6 +168,7 @@ func parseNode(args []string, help io.Writer) (nodeOptions, error) {
 	check(f.readToken())
 	check(f.secureLinks())
 	check(f.apply())
+	check(f.checkStore())
 	if err := errors.Join(problems...); err != nil {
 		return nodeOptions{}, usageError{err}
 	}
@@ -193,9 +197,10 @@ func (f *nodeFlags) given(name string) bool {
 	return found
 }
 
-// seedList is empty where the seeds are contacts.
+// seedList is empty where the seeds are contacts, and where a store leads to the
+// members unless seeds are named all the same.
 func (f *nodeFlags) seedList() []string {
-	if f.seeds == "" || f.looksUp() || f.opts.house.Cluster.RequiredContacts != 0 {
+	if f.seeds == "" || f.store != "" && !f.given("seeds") || f.looksUp() || f.opts.house.Cluster.RequiredContacts != 0 {
 		return nil
 	}
 	return strings.Split(f.seeds, ",")
@@ -213,7 +218,7 @@ func (f *nodeFlags) contacts() (discover.Seeds, error) {
 	switch {
 	case required == 0 && !f.looksUp():
 		return nil, nil
-	case required < 1:
+	case required < 1 && f.store == "":
 		return nil, badUsage("-seeds %s finds any number of nodes: say with -required-contacts how many found the cluster together, more than half of all", f.seeds)
 	}
 	contacts, err := discover.Parse(f.seeds)
@@ -259,7 +264,11 @@ func checkStyle(style string) (dad.Style, error) {
 	}
 }
 
+// downing is nil where the cluster's default applies.
 func downing(text string) (sbr.Strategy, error) {
+	if text == "" {
+		return nil, nil
+	}
 	s, err := sbr.Parse(text)
 	if err != nil {
 		return nil, badUsage("-downing: %v", err)

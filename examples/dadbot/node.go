@@ -19,7 +19,7 @@ import (
 	"github.com/troupe-go/troupe/transport"
 )
 
-// startWithin bounds the opening of a node: binding, not joining.
+// startWithin bounds the opening of a node: its store and its ports, not joining.
 const startWithin = 10 * time.Second
 
 // runNode runs a node until ctx ends, and then leaves the cluster gracefully:
@@ -37,6 +37,13 @@ func runNode(ctx context.Context, o nodeOptions, log *slog.Logger) (err error) {
 		defer f.Close()
 		o.house.Record = f.Record
 	}
+	opening, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	closeStore, err := o.openStore(opening)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore()) }()
 	var servers servers
 	defer func() { err = errors.Join(err, servers.close()) }()
 	chats, err := servers.listen("-http", o.http)
@@ -47,8 +54,6 @@ func runNode(ctx context.Context, o nodeOptions, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	opening, cancel := context.WithTimeout(ctx, startWithin)
-	defer cancel()
 	h, err := house.Open(opening, o.house)
 	if err != nil {
 		return bindError("-listen", o.house.Cluster.Listen, err)
