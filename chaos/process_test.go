@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/troupe-go/troupe/chaos/network"
 	"github.com/troupe-go/troupe/chaos/record"
 )
 
@@ -22,6 +23,10 @@ func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 func testMain(m *testing.M) int {
 	if _, err := exec.LookPath("nft"); err != nil {
 		fmt.Fprintln(os.Stderr, "nft cuts the links, and is not installed: use `make chaos`, which installs nftables, or `apt-get install nftables`")
+		return 1
+	}
+	if err := network.Sweep(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	dir, err := os.MkdirTemp("", "chaos")

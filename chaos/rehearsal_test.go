@@ -74,7 +74,11 @@ func rehearse(t *testing.T, n int, strategy string, tm times) *rehearsal {
 			r.eventually("node 1 has founded the cluster", func() error { return r.whole([]int{1}, 0) })
 		}
 	}
-	r.eventually("all nodes are one cluster that serves", func() error { return r.whole(r.alive(), 0) })
+	all := r.alive()
+	if len(all) < n {
+		t.Fatalf("of %d nodes only %s have lived to be started", n, setOf(all))
+	}
+	r.eventually("all nodes are one cluster that serves", func() error { return r.whole(all, 0) })
 	return r
 }
 

@@ -42,16 +42,13 @@ type host struct {
 }
 
 // New makes a network of so many hosts, whose links carry all packets as they
-// are. It needs root and ip, and removes before what a killed process has left.
+// are. It needs root and ip.
 func New(hosts int, seed uint64) (_ *Network, err error) {
 	if hosts < 1 || hosts > 250 {
 		return nil, fmt.Errorf("a network of %d hosts: use 1 to 250", hosts)
 	}
 	if os.Geteuid() != 0 {
 		return nil, errors.New("network namespaces and TUN interfaces need root: run this as root")
-	}
-	if err := sweep(); err != nil {
-		return nil, err
 	}
 	n := &Network{random: rand.New(rand.NewPCG(seed, seed)), links: make(map[[2]int]Link)}
 	defer func() {
@@ -185,8 +182,9 @@ func (n *Network) deliver(to int, packet []byte) {
 	}
 }
 
-// sweep removes the namespaces of processes that are gone.
-func sweep() error {
+// Sweep removes the namespaces of processes that are gone, which were killed
+// before they could do it. It is called once, before New.
+func Sweep() error {
 	out, err := exec.Command("ip", "netns", "list").Output()
 	if err != nil {
 		return fmt.Errorf("ip netns list: %w: install iproute2", err)

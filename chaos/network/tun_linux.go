@@ -17,8 +17,19 @@ func openTUN(namespace, name string) (*os.File, error) {
 	}
 	result := make(chan opened)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread stays in the namespace, and ends with the goroutine
+		runtime.LockOSThread()
+		home, err := os.Open("/proc/thread-self/ns/net")
+		if err != nil {
+			result <- opened{err: err}
+			return
+		}
+		defer home.Close()
 		f, err := openTUNOn(namespace, name)
+		if unix.Setns(int(home.Fd()), unix.CLONE_NEWNET) == nil {
+			// Else the thread ends with the goroutine, as it must not be used
+			// again: and so do processes that it started with Pdeathsig.
+			runtime.UnlockOSThread()
+		}
 		result <- opened{f, err}
 	}()
 	o := <-result
