@@ -237,6 +237,9 @@ func (c *Core) wake() time.Time {
 	case c.pending():
 		return c.beatAt
 	case c.set.RebalanceEvery > 0:
+		if c.reign.rebalanceAt.Before(c.beatAt) {
+			return c.beatAt // not before the next beat, which is what rebalances
+		}
 		return c.reign.rebalanceAt
 	}
 	return time.Time{}
