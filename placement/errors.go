@@ -12,4 +12,5 @@ const (
 	ErrVersionNotANumber  = Error("placement: a segment of the version is not a number")
 	ErrVersionUnsupported = Error("placement: a version has at most three segments")
 	ErrDaemonID           = Error("placement: a daemon id is NUMBER or REVISION|TOTAL|NUMBER")
+	ErrGroupShard         = Error("placement: a shard of a group is GROUP:NUMBER, counted from 1")
 )
