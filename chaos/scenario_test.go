@@ -106,7 +106,7 @@ var scenarios = []scenario{
 		left: silent("1245"),
 	},
 	{
-		name: "resets of all traffic of 3", short: true,
+		name: "resets of all traffic of 3", short: true, times: defaultTimes,
 		do:   func(r *rehearsal) error { return r.net.Reset(3) },
 		left: always("1245"),
 	},
