@@ -67,10 +67,6 @@ var plants = []planted{
 		"return r.carryOut(now, d.Denied())", "return r.carryOut(now, d)",
 	},
 	{
-		"members that only some reach survive", "sbr/sides.go",
-		"s.doubtful = union(s.cycle, s.alive)", "s.doubtful = nil",
-	},
-	{
 		"a third of the members confirms a crash", "internal/membership/crash.go",
 		"func majority(members int) int { return members/2 + 1 }", "func majority(members int) int { return (members + 2) / 3 }",
 	},

@@ -17,7 +17,7 @@ var (
 )
 
 const (
-	usual    = 4
+	usual    = 12
 	entities = 20
 )
 
