@@ -71,10 +71,6 @@ var plants = []planted{
 		"func majority(members int) int { return members/2 + 1 }", "func majority(members int) int { return (members + 2) / 3 }",
 	},
 	{
-		"silence counts as refusal", "internal/membership/crash.go",
-		"	case gossip.Silent:\n		k.spoken(now, s)\n	case gossip.Refused, gossip.Replaced:", "	case gossip.Silent, gossip.Refused, gossip.Replaced:",
-	},
-	{
 		"who is cut off goes on", "internal/membership/crash.go",
 		"return at.Add(k.isolation / 2)", "return time.Time{}",
 	},
