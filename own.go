@@ -12,9 +12,6 @@ import (
 	"github.com/troupe-go/troupe/transport"
 )
 
-// An Event tells what has changed in the membership as one node sees it.
-type Event = gossip.Event
-
 // own is the node's owner goroutine: it alone steps the membership core, and
 // carries out what the core wants. It decides nothing.
 func (n *Node) own() {

@@ -3,7 +3,7 @@ package manage
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/internal/member"
 )
 
@@ -70,7 +70,7 @@ var changed = map[member.Status]string{
 
 // eventOf makes the document of an event; ok is false for those that tools do
 // not know.
-func eventOf(n Namer, e gossip.Event) (doc DomainEvent, ok bool) {
+func eventOf(n Namer, e troupe.Event) (doc DomainEvent, ok bool) {
 	uri := uriOf(n)
 	about := func(kind string, m member.Member) (DomainEvent, bool) {
 		return DomainEvent{Type: kind, Member: &EventMember{
@@ -86,23 +86,23 @@ func eventOf(n Namer, e gossip.Event) (doc DomainEvent, ok bool) {
 		return doc, true
 	}
 	switch e := e.(type) {
-	case gossip.MemberChanged:
+	case troupe.MemberChanged:
 		return about(changed[e.Member.Status], e.Member)
-	case gossip.MemberRemoved:
+	case troupe.MemberRemoved:
 		doc, ok := about(memberRemovedEvent, e.Member)
 		doc.PreviousStatus = e.Previous.String()
 		return doc, ok
-	case gossip.UnreachableMember:
+	case troupe.UnreachableMember:
 		return about("UnreachableMember", e.Member)
-	case gossip.ReachableMember:
+	case troupe.ReachableMember:
 		return about("ReachableMember", e.Member)
-	case gossip.UnreachableDataCenter:
+	case troupe.UnreachableDataCenter:
 		return DomainEvent{Type: "UnreachableDataCenter", DataCenter: e.Name}, true
-	case gossip.ReachableDataCenter:
+	case troupe.ReachableDataCenter:
 		return DomainEvent{Type: "ReachableDataCenter", DataCenter: e.Name}, true
-	case gossip.LeaderChanged:
+	case troupe.LeaderChanged:
 		return leader("LeaderChanged", "", e.Leader)
-	case gossip.RoleLeaderChanged:
+	case troupe.RoleLeaderChanged:
 		return leader("RoleLeaderChanged", e.Role, e.Leader)
 	default:
 		return DomainEvent{}, false

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe"
-	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
 )
 
@@ -70,8 +69,8 @@ func read(t *testing.T, h http.Handler, query string) *reader {
 	return r
 }
 
-func up(id member.ID) gossip.MemberChanged {
-	return gossip.MemberChanged{Member: member.Member{ID: id, Status: member.Up, Roles: []string{"web"}, DataCenter: "default"}, Previous: member.Joining}
+func up(id member.ID) troupe.MemberChanged {
+	return troupe.MemberChanged{Member: member.Member{ID: id, Status: member.Up, Roles: []string{"web"}, DataCenter: "default"}, Previous: member.Joining}
 }
 
 const (
@@ -84,7 +83,7 @@ const (
 func TestEventsReplayFollowBeatAndEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, n := handled(threeNodes(), nil, Options{})
-		n.past = []troupe.Event{up(idA), gossip.SeenChanged{}, gossip.LeaderChanged{Leader: idA}}
+		n.past = []troupe.Event{up(idA), troupe.SeenChanged{}, troupe.LeaderChanged{Leader: idA}}
 		n.left = make(chan struct{})
 		r := read(t, h, "")
 		r.want("at first", upA+leaderA)
@@ -123,7 +122,7 @@ func TestASlowReaderLosesItsStreamAndNobodyWaits(t *testing.T) {
 		synctest.Wait() // it writes that, and hangs
 		for range streamBuffer + 5 {
 			n.follow(up(idA))
-			n.follow(gossip.LeaderChanged{}) // not asked for: takes no place
+			n.follow(troupe.LeaderChanged{}) // not asked for: takes no place
 		}
 		close(r.stuck)
 		<-r.done
@@ -150,13 +149,13 @@ func TestStreamsAreLimited(t *testing.T) {
 }
 
 func TestEventsByTypeAndClass(t *testing.T) {
-	events := []gossip.Event{gossip.MemberRemoved{Member: member.Member{ID: idA, Status: member.Removed}, Previous: member.Exiting}}
+	events := []troupe.Event{troupe.MemberRemoved{Member: member.Member{ID: idA, Status: member.Removed}, Previous: member.Exiting}}
 	for s := range changed {
-		events = append(events, gossip.MemberChanged{Member: member.Member{ID: idA, Status: s}})
+		events = append(events, troupe.MemberChanged{Member: member.Member{ID: idA, Status: s}})
 	}
-	events = append(events, gossip.UnreachableMember{}, gossip.ReachableMember{}, gossip.UnreachableDataCenter{Name: "west"},
-		gossip.ReachableDataCenter{Name: "west"}, gossip.LeaderChanged{}, gossip.RoleLeaderChanged{Role: "web", Leader: idB},
-		gossip.SeenChanged{}, gossip.ReachabilityChanged{}, gossip.Stalled{}, gossip.OtherCluster{}, gossip.Ignored{})
+	events = append(events, troupe.UnreachableMember{}, troupe.ReachableMember{}, troupe.UnreachableDataCenter{Name: "west"},
+		troupe.ReachableDataCenter{Name: "west"}, troupe.LeaderChanged{}, troupe.RoleLeaderChanged{Role: "web", Leader: idB},
+		troupe.SeenChanged{}, troupe.ReachabilityChanged{}, troupe.Stalled{}, troupe.AnotherCluster{}, troupe.Ignored{})
 	for _, tt := range []struct {
 		want   filter
 		passed int
@@ -189,10 +188,10 @@ func TestEventsWithMoreThanAMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, n := handled(threeNodes(), nil, Options{})
 		n.past = []troupe.Event{
-			gossip.MemberRemoved{Member: member.Member{ID: idB, Status: member.Removed, DataCenter: "default"}, Previous: member.Down},
-			gossip.LeaderChanged{},
-			gossip.RoleLeaderChanged{Role: "web", Leader: idB},
-			gossip.UnreachableDataCenter{Name: "west"},
+			troupe.MemberRemoved{Member: member.Member{ID: idB, Status: member.Removed, DataCenter: "default"}, Previous: member.Down},
+			troupe.LeaderChanged{},
+			troupe.RoleLeaderChanged{Role: "web", Leader: idB},
+			troupe.UnreachableDataCenter{Name: "west"},
 		}
 		r := read(t, h, "")
 		r.want("at first", "event:MemberRemoved\ndata:"+
