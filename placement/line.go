@@ -14,7 +14,11 @@ const linePoints = 128
 type line []point
 
 func newLine(servers []server) line {
-	var l line
+	total := 0
+	for _, s := range servers {
+		total += s.points()
+	}
+	l := make(line, 0, total)
 	for i, s := range servers {
 		for n := s.points(); n > 0; n-- {
 			l = append(l, point{at: effectSum(effectAdd(effectNumber(effectStart, n), s.key+":")), node: i})
