@@ -142,7 +142,7 @@ func (c *Cell[M]) acceptLocked(m M) error {
 func (c *Cell[M]) post(n *note[M], done int32) {
 	c.mu.Lock()
 	c.aside -= done
-	if c.phase != ended {
+	if c.phase < ended {
 		var none M
 		c.box.push(c.kind.chunks, none, n)
 	}
@@ -159,7 +159,7 @@ func (c *Cell[M]) arrived() (ready bool) {
 		c.queued = true
 	case looping:
 		c.own.loop.signal()
-	case starting, unwinding, backingOff, ended: // who gets it running looks into the mailbox
+	case starting, unwinding, backingOff, ended, told: // who gets it running looks into the mailbox
 	}
 	return ready
 }

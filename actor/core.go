@@ -15,7 +15,8 @@ const (
 	looping                 // messages go to the function of a Loop, on its own goroutine
 	unwinding               // waiting for children and Go functions, then cleaning up
 	backingOff              // failed; waiting to start again
-	ended
+	ended                   // handles nothing any more
+	told                    // and its watchers know
 )
 
 // core is what a cell has whatever its messages are.
@@ -170,10 +171,11 @@ func (c *core) children() []*core {
 // alone tells whether all children have departed; mu is held.
 func (c *core) alone() bool { return c.kin == nil || c.kin.children == 0 }
 
-// onEnd calls f when the cell has ended: at once, and with no entry, if it has already.
+// onEnd calls f when the cell has ended: at once, and with no entry, if its watchers have been told already. Who comes between has
+// to wait, since dead letters are still being made and the name is not free.
 func (c *core) onEnd(f func()) *list.Element {
 	c.mu.Lock()
-	if c.phase != ended {
+	if c.phase != told {
 		defer c.mu.Unlock()
 		return c.family().watchers.PushBack(f)
 	}
@@ -189,9 +191,10 @@ func (c *core) forget(e *list.Element) {
 	c.kin.watchers.Remove(e)
 }
 
-// announce tells the watchers. The phase is ended, so that nobody joins them any more.
+// announce tells the watchers; nobody joins them any more.
 func (c *core) announce() {
 	c.mu.Lock()
+	c.phase = told
 	var all []func()
 	if c.kin != nil {
 		for e := c.kin.watchers.Front(); e != nil; e = c.kin.watchers.Front() {

@@ -27,7 +27,7 @@ func (c *Cell[M]) run() (again bool) {
 		c.unwind()
 	case backingOff:
 		c.resume()
-	case ended:
+	case ended, told:
 	}
 	return c.settle()
 }
@@ -54,7 +54,7 @@ func (c *Cell[M]) due() bool {
 		return c.alone() && c.aside == 0
 	case backingOff:
 		return c.own.elapsed || c.stopReason() != Running
-	case ended:
+	case ended, told:
 	}
 	return false
 }

@@ -136,3 +136,34 @@ func TestWatchOfTheDeadIsTold(t *testing.T) {
 		}
 	})
 }
+
+// A notice that came before would find the name taken, and requests unanswered.
+func TestWatchOfOneThatIsEndingComesLast(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		reached, release := make(chan struct{}), make(chan struct{})
+		sys := actortest.NewSystem(t, actor.Config{DeadLetter: func(actor.DeadLetter) {
+			close(reached)
+			<-release
+		}})
+		p := actortest.NewProbe[any](t)
+		dying := actortest.Spawn(t, sys, "dying", func(c ctx) (behavior, error) {
+			stop := func(c ctx, _ any) error { c.Stop(); return nil }
+			return stop, errors.Join(c.Self().Tell(c, "stop"), c.Self().Tell(c, "left"))
+		})
+		<-reached
+		ref := actortest.Spawn(t, sys, "it", obedient(p))
+		do(t, ref, func(c ctx) {
+			if err := actor.Watch(c, dying, any("gone")); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if got := p.All(); len(got) > 0 {
+			t.Errorf("told %v while what was left was still being dropped, want nothing", got)
+		}
+		close(release)
+		if got := p.Next(); got != "gone" {
+			t.Errorf("got %v, want gone", got)
+		}
+	})
+}
