@@ -193,7 +193,7 @@ func (h replyReceiver) Receive(_ ID, _ transport.Lane, payload []byte) {
 	case replyValue:
 		w.pending.Resolve(body)
 	case replyError:
-		w.pending.Reject(wire.DecodeError(body))
+		w.pending.Fail(wire.DecodeError(body))
 	default:
 		h.node.counts.add(dropBadReply)
 		w.pending.Reject(fmt.Errorf("ask at %s: reply of unknown kind %d: %w", w.to, payload[0], wire.ErrUnknownName))

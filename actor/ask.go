@@ -13,9 +13,10 @@ import (
 type Request[M, R any] interface{ WithReply(Reply[R]) M }
 
 // Ask sends q and waits for the answer, for the request to become a dead letter, or for ctx. R and M are inferred from q. An answer that is
-// an error is returned as it is, and so is the error of whoever routed the request and gave it up (see [Promise]); anything else that ends an
-// ask without an answer is an *AskError: the refusal of Tell, ErrNoReply, or ctx's error. A request that was accepted but is never answered ends only with ctx: give it a deadline. It
-// starts no goroutine and leaves nothing behind. Do not ask from a behavior, which would wait instead of handling: use Ctx.Go.
+// an error is returned as it is, and so is every error that came from another node. What else ends an ask without an answer is an *AskError:
+// the refusal of Tell, ErrNoReply, the error of whoever routed the request and gave it up (see [Promise.Reject]), or ctx's error. A request
+// that was accepted but is never answered ends only with ctx: give it a deadline. Ask starts no goroutine and leaves nothing behind. Do not
+// ask from a behavior, which would wait instead of handling: use Ctx.Go.
 func Ask[M, R any, Q Request[M, R]](ctx context.Context, to Ref[M], q Q) (R, error) {
 	p := promiseFor[M, R](to.door)
 	ask := p.begin(ctx)

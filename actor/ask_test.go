@@ -214,6 +214,7 @@ func TestPromise(t *testing.T) {
 			err     error
 		}{
 			"resolved":  {func(p actor.Promise[string]) { p.Resolve("far") }, "far", nil},
+			"failed":    {func(p actor.Promise[string]) { p.Fail(errPlanned) }, "", errPlanned},
 			"rejected":  {func(p actor.Promise[string]) { p.Reject(errPlanned) }, "", errPlanned},
 			"abandoned": {func(actor.Promise[string]) {}, "", context.DeadlineExceeded},
 		} {
@@ -234,6 +235,9 @@ func TestPromise(t *testing.T) {
 			close(asked)
 			if got != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("%s: got %q, %v; want %q, %v", name, got, err, tt.want, tt.err)
+			}
+			if unanswered, is := errors.AsType[*actor.AskError](err); is != (name == "rejected" || name == "abandoned") || is && !unanswered.Delivered {
+				t.Errorf("%s: got %#v; want an AskError about a delivered request if, and only if, nobody has answered", name, err)
 			}
 			cancel()
 			synctest.Wait()

@@ -72,8 +72,8 @@ func (r *refusal) Unwrap() []error {
 type AskError struct {
 	To        string // the recipient
 	Request   string // the Go type of the request
-	Delivered bool   // false: it was certainly not accepted, and asking again is safe
-	Err       error  // ErrNoReply, the context's error, or the refusal
+	Delivered bool   // true: it was accepted, and perhaps handled; false: certainly not, and asking again is safe
+	Err       error  // ErrNoReply, the context's error, the refusal, or why it was given up on its way
 }
 
 func (e *AskError) Error() string {

@@ -68,10 +68,16 @@ type Promise[R any] struct {
 // Resolve completes the ask with v.
 func (p Promise[R]) Resolve(v R) { p.to.end(p.ask, v, nil, true) }
 
-// Reject fails the ask with err as it is.
-func (p Promise[R]) Reject(err error) {
+// Fail completes the ask with the error that its recipient has answered; Ask returns it as it is.
+func (p Promise[R]) Fail(err error) {
 	var none R
 	p.to.end(p.ask, none, err, true)
+}
+
+// Reject gives the ask up: nobody will answer it. Ask returns an [AskError] about err. An asker on another node gets err as it is.
+func (p Promise[R]) Reject(err error) {
+	var none R
+	p.to.end(p.ask, none, err, false)
 }
 
 // OnEnd registers f to run once when the asker stops waiting (answered, failed or context ended);

@@ -328,7 +328,7 @@ func (r fakeReplier) Reply(payload []byte) error {
 
 func (r fakeReplier) Fail(err error) error {
 	if p := r.pending(); p != nil {
-		p.Reject(wire.DecodeError(wire.AppendError(nil, err)))
+		p.Fail(wire.DecodeError(wire.AppendError(nil, err)))
 	}
 	return nil
 }

@@ -14,7 +14,10 @@ type Pending interface {
 	// Resolve answers with an encoded R, which is decoded before it returns; if
 	// it cannot be decoded the ask fails with the reason.
 	Resolve(payload []byte)
-	// Reject fails the ask.
+	// Fail answers with an error of the recipient's, or of its node: the asker gets
+	// it as it is.
+	Fail(err error)
+	// Reject gives the ask up: see [actor.Promise].
 	Reject(err error)
 	// OnEnd registers f to run once when nobody waits any more: see
 	// [actor.Promise].

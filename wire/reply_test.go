@@ -127,7 +127,7 @@ func (l *link) Deliver(_ context.Context, _ string, m Msg) error {
 
 func (l *link) Reply(payload []byte) error { l.pending.Resolve(payload); return nil }
 func (l *link) Fail(err error) error {
-	l.pending.Reject(wire.DecodeError(wire.AppendError(nil, err)))
+	l.pending.Fail(wire.DecodeError(wire.AppendError(nil, err)))
 	return nil
 }
 
