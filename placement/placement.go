@@ -4,7 +4,12 @@
 // Everything is a pure function of its arguments and safe for concurrent use:
 // the same input gives the same answer on every node and in every process, so
 // a decision can be repeated, compared and explained. Nothing here moves a
-// shard; that is the coordinator's part.
+// shard.
+//
+// There are two families. A [Strategy] advises a coordinator that knows what
+// all regions host; [Plan] tells ahead what it would do. An [Assigner] is what
+// runners agree by that have no coordinator, only a table of runners and one of
+// locks.
 package placement
 
 import (
@@ -32,6 +37,11 @@ type State struct {
 	Unreachable []member.ID
 	// DataCenter is the one of the node that asks.
 	DataCenter string
+	// Homes are the places of shards that were set from outside: see [External].
+	Homes map[string]member.Address
+	// Loads are what was measured of shards, as far as it is known: see
+	// [LeastLoad].
+	Loads map[string]Load
 }
 
 // A Strategy decides for one entity type. Implementations are values without

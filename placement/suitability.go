@@ -19,10 +19,16 @@ type candidate struct {
 // candidates are the regions on known members, in the order of s.Regions.
 func (s State) candidates() []candidate {
 	cs := make([]candidate, 0, len(s.Regions))
+	var version Version // of the one before: most have the same
 	for _, r := range s.Regions {
-		if m, ok := s.member(r.ID); ok {
-			cs = append(cs, candidate{Region: r, status: m.Status, version: versionOf(m.AppVersion)})
+		m, ok := s.member(r.ID)
+		if !ok {
+			continue
 		}
+		if m.AppVersion != version.text {
+			version = versionOf(m.AppVersion)
+		}
+		cs = append(cs, candidate{Region: r, status: m.Status, version: version})
 	}
 	return cs
 }
@@ -46,8 +52,10 @@ func (c candidate) compare(o candidate) int {
 	return cmp.Or(o.version.Compare(c.version), cmp.Compare(len(c.Shards), len(o.Shards)))
 }
 
-func (c candidate) going() bool {
-	return c.status == member.Leaving || c.status == member.Exiting || c.status == member.Down
+func (c candidate) going() bool { return going(c.status) }
+
+func going(s member.Status) bool {
+	return s == member.Leaving || s == member.Exiting || s == member.Down
 }
 
 // ranked are the candidates, the most suitable first.
@@ -67,9 +75,8 @@ func (s State) mostSuitable() (member.ID, bool) {
 }
 
 // Hold tells in words why this is no time to rebalance, or nothing when it is
-// one. A move needs every region to answer, so it would only get stuck while a
-// member is unreachable; and what is moved while members are joining or while
-// versions are mixed would soon be moved again.
+// one. What is moved while versions are mixed or while members are joining would
+// soon be moved again; and see [State.stuck].
 func (s State) Hold() string {
 	cs := s.candidates()
 	if len(cs) == 0 {
@@ -81,13 +88,18 @@ func (s State) Hold() string {
 		}
 	}
 	for _, m := range s.Members {
-		if m.DataCenter != s.DataCenter {
-			continue
-		}
-		if m.Status == member.Joining || m.Status == member.WeaklyUp {
+		if m.DataCenter == s.DataCenter && (m.Status == member.Joining || m.Status == member.WeaklyUp) {
 			return fmt.Sprintf("%s is %s", m.ID, m.Status)
 		}
-		if slices.Contains(s.Unreachable, m.ID) {
+	}
+	return s.stuck()
+}
+
+// stuck tells why a move would not get on now, or nothing: it needs every
+// region to answer.
+func (s State) stuck() string {
+	for _, m := range s.Members {
+		if m.DataCenter == s.DataCenter && slices.Contains(s.Unreachable, m.ID) {
 			return fmt.Sprintf("%s is unreachable", m.ID)
 		}
 	}
