@@ -20,6 +20,11 @@ const (
 	ErrRunnerGone = actor.Error("store: runner not registered")
 	// ErrOtherCluster means that the cluster of that name has another id.
 	ErrOtherCluster = actor.Error("store: cluster has another id")
+	// ErrStaleEpoch means that the shard has got a newer owner; see [StaleEpochError].
+	ErrStaleEpoch = actor.Error("store: stale epoch")
+	// ErrConflict means that a key is not at the revision that its writer knows;
+	// see [ConflictError].
+	ErrConflict = actor.Error("store: revision conflict")
 	// ErrBadArgument means that a name, an owner or a duration is unusable.
 	ErrBadArgument = actor.Error("store: bad argument")
 	// ErrUnknown means that the store did not answer in time, or not clearly:
@@ -41,10 +46,47 @@ func (e *HeldError) Error() string {
 // Unwrap gives ErrHeld.
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
+// A StaleEpochError refuses an owner of a shard that has got a newer one. Who
+// gets it must stop what it serves of the shard at once: whatever it knows may be
+// old. It is an [ErrStaleEpoch].
+type StaleEpochError struct {
+	Shard   Shard
+	Epoch   Epoch // of who was refused
+	Highest Epoch // of the shard
+}
+
+func (e *StaleEpochError) Error() string {
+	return fmt.Sprintf("%v: shard %v is owned under epoch %v now, not %v: the owner of then must stop", ErrStaleEpoch, e.Shard, e.Highest, e.Epoch)
+}
+
+// Unwrap gives ErrStaleEpoch.
+func (e *StaleEpochError) Unwrap() error { return ErrStaleEpoch }
+
+// A ConflictError tells that a key was written behind its writer's back, by
+// another one of the same epoch or before it. It is an [ErrConflict].
+type ConflictError struct {
+	Shard  Shard
+	Key    string
+	At     Revision // that the writer knows
+	Found  Revision // that the key has
+	Exists bool     // whether there is such a key
+}
+
+func (e *ConflictError) Error() string {
+	what := "is"
+	if !e.Exists {
+		what = "is not there,"
+	}
+	return fmt.Sprintf("%v: key %.40q of shard %v %s at revision %d, not %d: read it again", ErrConflict, e.Key, e.Shard, what, e.Found, e.At)
+}
+
+// Unwrap gives ErrConflict.
+func (e *ConflictError) Unwrap() error { return ErrConflict }
+
 // Refused tells whether err is a clear no: the store has certainly not done
 // what was asked. Other errors of a store leave that open.
 func Refused(err error) bool {
-	for _, refusal := range []error{ErrHeld, ErrLeaseLost, ErrRunnerGone, ErrOtherCluster, ErrBadArgument} {
+	for _, refusal := range []error{ErrHeld, ErrLeaseLost, ErrRunnerGone, ErrOtherCluster, ErrStaleEpoch, ErrConflict, ErrBadArgument} {
 		if errors.Is(err, refusal) {
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,6 +57,55 @@ func CheckRunner(r Runner, ttl time.Duration) error {
 		checkName("address", r.Address, maxKey),
 		checkTTL(ttl),
 	)
+}
+
+// CheckClaim is to [State] what [CheckLease] is to [Leases].
+func CheckClaim(t Tenure) error {
+	return errors.Join(checkShard(t.Shard), checkEpoch(t.Epoch))
+}
+
+// CheckWrite is to [State.Put], and without a value to [State.Delete], what
+// [CheckLease] is to [Leases].
+func CheckWrite(t Tenure, key string, value []byte) error {
+	err := errors.Join(CheckClaim(t), checkName("key", key, MaxKey))
+	if len(value) > MaxValue {
+		err = errors.Join(err, fmt.Errorf("%w: the value of %.40q has %d bytes, at most %d are allowed", ErrBadArgument, key, len(value), MaxValue))
+	}
+	return err
+}
+
+// CheckRead is to [State.Get] what [CheckLease] is to [Leases].
+func CheckRead(s Shard, key string) error {
+	return errors.Join(checkShard(s), checkName("key", key, MaxKey))
+}
+
+// CheckList is to [State.List] what [CheckLease] is to [Leases].
+func CheckList(s Shard, after string, limit int) error {
+	err := checkShard(s)
+	if after != "" {
+		err = errors.Join(err, checkName("key", after, MaxKey))
+	}
+	if limit < 1 || limit > MaxPage {
+		err = errors.Join(err, fmt.Errorf("%w: a page of %d entries: choose from 1 to %d", ErrBadArgument, limit, MaxPage))
+	}
+	return err
+}
+
+// checkShard tells what is wrong with a shard's name.
+func checkShard(s Shard) error {
+	return errors.Join(
+		checkName("cluster", s.Cluster, maxKey),
+		checkName("type", s.Type, maxKey),
+		checkName("shard", s.ID, maxKey),
+	)
+}
+
+// checkEpoch refuses none at all, and what is beyond the integers of SQL.
+func checkEpoch(e Epoch) error {
+	if e == (Epoch{}) || e.Term > math.MaxInt64 || e.N > math.MaxInt64 {
+		return fmt.Errorf("%w: epoch %v: an owner's is above 0.0, and both numbers are below 2^63", ErrBadArgument, e)
+	}
+	return nil
 }
 
 // checkName refuses what some database could not store, or would confuse.

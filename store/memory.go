@@ -17,6 +17,7 @@ type Memory struct {
 	leases   map[string]Holding // Left is unused: see ends
 	ends     map[string]time.Time
 	clusters map[string]*founding
+	shards   map[Shard]*fencedShard
 }
 
 // A founding is one cluster name with its runners by address.
@@ -40,6 +41,7 @@ func NewMemory() *Memory {
 		leases:   map[string]Holding{},
 		ends:     map[string]time.Time{},
 		clusters: map[string]*founding{},
+		shards:   map[Shard]*fencedShard{},
 	}
 }
 

@@ -10,6 +10,7 @@ type Store interface {
 	Leases
 	Founding
 	Runners
+	State
 	// Close ends what the driver has open and waits for it. It releases
 	// nothing: rows and leases run out on their own.
 	Close() error

@@ -99,6 +99,7 @@ func (c Config) settings() (*pgxpool.Config, error) {
 	millis := strconv.FormatInt(timeout.Milliseconds(), 10)
 	for name, value := range map[string]string{
 		"application_name":                    "troupe",
+		"default_transaction_isolation":       "read committed", // who waited for a row sees what it is then
 		"search_path":                         pgx.Identifier{c.Schema}.Sanitize(),
 		"statement_timeout":                   millis,
 		"idle_in_transaction_session_timeout": millis, // a paused node must not keep its locks

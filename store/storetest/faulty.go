@@ -31,13 +31,19 @@ type Faulty struct {
 	delayed []func(context.Context)
 	holders map[string]store.Holding
 	runners map[string][]store.LiveRunner
+	entries map[string]store.Entry
+	pages   map[string][]store.Entry
 }
 
 var _ store.Store = (*Faulty)(nil)
 
 // NewFaulty gives a way to the store without a fault.
 func NewFaulty(s store.Store) *Faulty {
-	return &Faulty{store: s, holders: map[string]store.Holding{}, runners: map[string][]store.LiveRunner{}}
+	return &Faulty{
+		store:   s,
+		holders: map[string]store.Holding{}, runners: map[string][]store.LiveRunner{},
+		entries: map[string]store.Entry{}, pages: map[string][]store.Entry{},
+	}
 }
 
 // Set has the fault happen to all calls from now on, until it is set anew.
@@ -155,6 +161,31 @@ func (f *Faulty) Remove(ctx context.Context, r store.Runner, g store.Generation)
 // Live implements [store.Runners].
 func (f *Faulty) Live(ctx context.Context, cluster string) ([]store.LiveRunner, error) {
 	return read(ctx, f, f.runners, cluster, func(ctx context.Context) ([]store.LiveRunner, error) { return f.store.Live(ctx, cluster) })
+}
+
+// Claim implements [store.State].
+func (f *Faulty) Claim(ctx context.Context, t store.Tenure) error {
+	return none(ctx, f, func(ctx context.Context) error { return f.store.Claim(ctx, t) })
+}
+
+// Get implements [store.State].
+func (f *Faulty) Get(ctx context.Context, s store.Shard, key string) (store.Entry, error) {
+	return read(ctx, f, f.entries, fmt.Sprintf("%q %q", s, key), func(ctx context.Context) (store.Entry, error) { return f.store.Get(ctx, s, key) })
+}
+
+// Put implements [store.State].
+func (f *Faulty) Put(ctx context.Context, t store.Tenure, key string, at store.Revision, value []byte) (store.Revision, error) {
+	return through(ctx, f, func(ctx context.Context) (store.Revision, error) { return f.store.Put(ctx, t, key, at, value) })
+}
+
+// Delete implements [store.State].
+func (f *Faulty) Delete(ctx context.Context, t store.Tenure, key string, at store.Revision) (store.Revision, error) {
+	return through(ctx, f, func(ctx context.Context) (store.Revision, error) { return f.store.Delete(ctx, t, key, at) })
+}
+
+// List implements [store.State].
+func (f *Faulty) List(ctx context.Context, s store.Shard, after string, limit int) ([]store.Entry, error) {
+	return read(ctx, f, f.pages, fmt.Sprintf("%q %q", s, after), func(ctx context.Context) ([]store.Entry, error) { return f.store.List(ctx, s, after, limit) })
 }
 
 // Close closes the store, under any fault.

@@ -59,6 +59,20 @@ func Run(t *testing.T, empty func(t testing.TB) Harness) {
 		{"DWN06HungStore", testHungStore},
 		{"HandleThroughARestart", testHandleThroughARestart},
 		{"HandlesInAStorm", testStorm},
+
+		{"State", testState},
+		{"StateOfManyShards", testShards},
+		{"Claims", testClaims},
+		{"DWN03PausedWriter", testPausedWriter},
+		{"StateIsIdempotent", testStateIsIdempotent},
+		{"LateWrites", testLateWrites},
+		{"StaleReads", testStaleReads},
+		{"Pages", testPages},
+		{"PagesOfLargeValues", testLargePages},
+		{"StateOfManyAtOnce", testStateOfManyAtOnce},
+		{"StateThroughARestart", testStateThroughARestart},
+		{"StateAsInMemory", testAsInMemory},
+		{"StateBadArguments", testStateBadArguments},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
