@@ -123,7 +123,6 @@ const (
 	defaultName       = "troupe"
 	defaultListen     = "127.0.0.1:0"
 	defaultDataCenter = "default"
-	defaultPause      = 3 * time.Second // of Times.AcceptablePause
 	maxLanes          = 64
 )
 
@@ -157,6 +156,7 @@ func (c Config) resolve() (settings, error) {
 	c.Downing.Strategy = cmp.Or(c.Downing.Strategy, defaultStrategy(c.Store))
 	c.Transport = cmp.Or[transport.Transport](c.Transport, transport.TCP{})
 	c.LeaveWithin = cmp.Or(c.LeaveWithin, defaultLeaveWithin)
+	c.MinMembersOf = maps.Clone(c.MinMembersOf)
 	s := settings{Config: c}
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }

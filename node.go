@@ -143,15 +143,15 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	if err := n.openOwnPorts(); err != nil {
 		return nil, errors.Join(err, n.endpoint.Close(ctx))
 	}
-	n.pulse.start(cmp.Or(s.Times.AcceptablePause, defaultPause))
+	n.pulse.start(s.Times.WithDefaults().AcceptablePause)
+	n.core = newCore(s, n.id)
+	n.arbiter = newArbiter(s)
+	n.join() // the first input, and done before anything can end the node
 	close(n.ready)
 	n.started.Store(true)
 	go n.loopback.run()
-	n.core = newCore(s, n.id)
-	n.arbiter = newArbiter(s)
 	n.redials.start(n, s)
 	go n.own()
-	n.join()
 	return n, nil
 }
 
