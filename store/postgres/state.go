@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,10 +17,10 @@ type fenced struct {
 
 // fenced runs f in a transaction in which the tenure's epoch is the shard's. The
 // shard's row is locked until its end: a claim waits for the writes before it, and
-// who reads after a claim reads them.
-func (s *Store) fenced(ctx context.Context, t store.Tenure, f func(fenced) error) error {
+// who reads after a claim reads them. What is no refusal is unknown.
+func (s *Store) fenced(ctx context.Context, what string, t store.Tenure, f func(fenced) error) error {
 	const claim = `UPDATE shards SET term = $2, n = $3 WHERE id = $1`
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		id, before, err := lockShard(ctx, tx, t.Shard)
 		if err != nil {
 			return err
@@ -37,6 +36,10 @@ func (s *Store) fenced(ctx context.Context, t store.Tenure, f func(fenced) error
 		}
 		return f(fenced{tx: tx, shard: id, fence: fence})
 	})
+	if err != nil && !store.Refused(err) {
+		err = unknown(what, t.Shard.String(), err)
+	}
+	return err
 }
 
 // lockShard locks the row of a shard, which it makes if there is none.
@@ -80,11 +83,7 @@ func (s *Store) Claim(ctx context.Context, t store.Tenure) error {
 	if err := store.CheckClaim(t); err != nil {
 		return err
 	}
-	err := s.fenced(ctx, t, func(fenced) error { return nil })
-	if err != nil {
-		return ended("claim", t.Shard, err)
-	}
-	return nil
+	return s.fenced(ctx, "claim", t, func(fenced) error { return nil })
 }
 
 // Put implements [store.State].
@@ -93,11 +92,11 @@ func (s *Store) Put(ctx context.Context, t store.Tenure, key string, at store.Re
 		return 0, err
 	}
 	const put = `
-INSERT INTO state (shard, key, revision, term, n, value) VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO state (shard, key, revision, term, n, value) VALUES ($1, $2, $3, $4, $5, coalesce($6, ''::bytea))
 ON CONFLICT (shard, key) DO UPDATE
 	SET revision = excluded.revision, term = excluded.term, n = excluded.n, value = excluded.value`
 	var e store.Entry
-	err := s.fenced(ctx, t, func(w fenced) error {
+	err := s.fenced(ctx, "put to", t, func(w fenced) error {
 		found, err := w.entry(ctx, key)
 		if err != nil {
 			return err
@@ -105,11 +104,11 @@ ON CONFLICT (shard, key) DO UPDATE
 		if e, err = w.fence.Put(t, found, at, value); err != nil {
 			return err
 		}
-		_, err = w.tx.Exec(ctx, put, w.shard, key, int64(e.Revision), int64(e.Epoch.Term), int64(e.Epoch.N), append([]byte{}, e.Value...))
+		_, err = w.tx.Exec(ctx, put, w.shard, key, int64(e.Revision), int64(e.Epoch.Term), int64(e.Epoch.N), e.Value)
 		return err
 	})
 	if err != nil {
-		return 0, ended("put", t.Shard, err)
+		return 0, err
 	}
 	return e.Revision, nil
 }
@@ -124,7 +123,7 @@ func (s *Store) Delete(ctx context.Context, t store.Tenure, key string, at store
 		rise   = `UPDATE shards SET deleted = $2 WHERE id = $1`
 	)
 	var fence store.Fence
-	err := s.fenced(ctx, t, func(w fenced) error {
+	err := s.fenced(ctx, "delete from", t, func(w fenced) error {
 		found, err := w.entry(ctx, key)
 		if err != nil {
 			return err
@@ -139,7 +138,7 @@ func (s *Store) Delete(ctx context.Context, t store.Tenure, key string, at store
 		return err
 	})
 	if err != nil {
-		return 0, ended("delete from", t.Shard, err)
+		return 0, err
 	}
 	return fence.Deleted, nil
 }
@@ -207,11 +206,3 @@ func entry(row pgx.CollectableRow) (store.Entry, error) {
 }
 
 func epoch(term, n int64) store.Epoch { return store.Epoch{Term: uint64(term), N: uint64(n)} }
-
-// ended keeps a refusal, which says all, and takes all else for unknown.
-func ended(what string, s store.Shard, err error) error {
-	if store.Refused(err) {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return unknown(what, s.String(), err)
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/troupe-go/troupe/store"
 )
@@ -17,14 +16,14 @@ type fenced struct {
 }
 
 // fenced runs f in a transaction in which the tenure's epoch is the shard's. The
-// file's lock, which the transaction has, keeps it so.
-func (s *Store) fenced(ctx context.Context, t store.Tenure, f func(fenced) error) error {
+// file's lock, which the transaction has, keeps it so. What is no refusal is unknown.
+func (s *Store) fenced(ctx context.Context, what string, t store.Tenure, f func(fenced) error) error {
 	const (
 		enter = `INSERT INTO shards (cluster, type, shard, term, n, deleted) VALUES (?1, ?2, ?3, 0, 0, 0) ON CONFLICT DO NOTHING`
 		look  = `SELECT id, term, n, deleted FROM shards WHERE cluster = ?1 AND type = ?2 AND shard = ?3`
 		claim = `UPDATE shards SET term = ?2, n = ?3 WHERE id = ?1`
 	)
-	return s.transact(ctx, func(tx *sql.Tx) error {
+	err := s.transact(ctx, func(tx *sql.Tx) error {
 		name := []any{t.Shard.Cluster, t.Shard.Type, t.Shard.ID}
 		if _, err := tx.ExecContext(ctx, enter, name...); err != nil {
 			return err
@@ -46,6 +45,10 @@ func (s *Store) fenced(ctx context.Context, t store.Tenure, f func(fenced) error
 		}
 		return f(w)
 	})
+	if err != nil && !store.Refused(err) {
+		err = unknown(what, t.Shard.String(), err)
+	}
+	return err
 }
 
 // entry reads what is under a key.
@@ -63,11 +66,7 @@ func (s *Store) Claim(ctx context.Context, t store.Tenure) error {
 	if err := store.CheckClaim(t); err != nil {
 		return err
 	}
-	err := s.fenced(ctx, t, func(fenced) error { return nil })
-	if err != nil {
-		return ended("claim", t.Shard, err)
-	}
-	return nil
+	return s.fenced(ctx, "claim", t, func(fenced) error { return nil })
 }
 
 // Put implements [store.State].
@@ -76,11 +75,11 @@ func (s *Store) Put(ctx context.Context, t store.Tenure, key string, at store.Re
 		return 0, err
 	}
 	const put = `
-INSERT INTO state (shard, key, revision, term, n, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+INSERT INTO state (shard, key, revision, term, n, value) VALUES (?1, ?2, ?3, ?4, ?5, coalesce(?6, x''))
 ON CONFLICT (shard, key) DO UPDATE
 	SET revision = excluded.revision, term = excluded.term, n = excluded.n, value = excluded.value`
 	var e store.Entry
-	err := s.fenced(ctx, t, func(w fenced) error {
+	err := s.fenced(ctx, "put to", t, func(w fenced) error {
 		found, err := w.entry(ctx, key)
 		if err != nil {
 			return err
@@ -88,11 +87,11 @@ ON CONFLICT (shard, key) DO UPDATE
 		if e, err = w.fence.Put(t, found, at, value); err != nil {
 			return err
 		}
-		_, err = w.tx.ExecContext(ctx, put, w.shard, key, int64(e.Revision), int64(e.Epoch.Term), int64(e.Epoch.N), append([]byte{}, e.Value...))
+		_, err = w.tx.ExecContext(ctx, put, w.shard, key, int64(e.Revision), int64(e.Epoch.Term), int64(e.Epoch.N), e.Value)
 		return err
 	})
 	if err != nil {
-		return 0, ended("put", t.Shard, err)
+		return 0, err
 	}
 	return e.Revision, nil
 }
@@ -107,7 +106,7 @@ func (s *Store) Delete(ctx context.Context, t store.Tenure, key string, at store
 		rise   = `UPDATE shards SET deleted = ?2 WHERE id = ?1`
 	)
 	var fence store.Fence
-	err := s.fenced(ctx, t, func(w fenced) error {
+	err := s.fenced(ctx, "delete from", t, func(w fenced) error {
 		found, err := w.entry(ctx, key)
 		if err != nil {
 			return err
@@ -122,7 +121,7 @@ func (s *Store) Delete(ctx context.Context, t store.Tenure, key string, at store
 		return err
 	})
 	if err != nil {
-		return 0, ended("delete from", t.Shard, err)
+		return 0, err
 	}
 	return fence.Deleted, nil
 }
@@ -191,11 +190,3 @@ func entry(row interface{ Scan(...any) error }) (store.Entry, error) {
 }
 
 func epoch(term, n int64) store.Epoch { return store.Epoch{Term: uint64(term), N: uint64(n)} }
-
-// ended keeps a refusal, which says all, and takes all else for unknown.
-func ended(what string, s store.Shard, err error) error {
-	if store.Refused(err) {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return unknown(what, s.String(), err)
-}
