@@ -8,6 +8,7 @@ require (
 	github.com/troupe-go/troupe v0.0.0
 	github.com/troupe-go/troupe/store/postgres v0.0.0
 	github.com/troupe-go/troupe/store/sqlite v0.0.0
+	go.yaml.in/yaml/v4 v4.0.0
 )
 
 require (

@@ -2,12 +2,10 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,14 +13,10 @@ import (
 	"github.com/troupe-go/troupe/discover"
 	"github.com/troupe-go/troupe/examples/dadbot/dad"
 	"github.com/troupe-go/troupe/examples/dadbot/house"
+	"github.com/troupe-go/troupe/examples/dadbot/settings"
 	"github.com/troupe-go/troupe/sbr"
 	"github.com/troupe-go/troupe/transport"
 )
-
-// A usageError is a command line that cannot be run, and what to write instead.
-type usageError struct{ error }
-
-func badUsage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 const playUsage = `Usage:
   dadbot [-style states|loop]   play a scripted run with three nodes in this process
@@ -43,14 +37,14 @@ Flags:
 `
 
 func parsePlay(args []string, help io.Writer) (dad.Style, error) {
-	fs := flag.NewFlagSet("dadbot", flag.ContinueOnError)
-	style := fs.String("style", string(dad.StateMachine), "how Dad is written: states or loop")
-	rest, err := parse(fs, args, playUsage, help)
+	set := settings.New("")
+	style := set.Section("play").String("style", string(dad.StateMachine), "how Dad is written: states or loop")
+	rest, _, err := load(set, args, playUsage, help)
 	if err != nil {
 		return "", err
 	}
 	if len(rest) > 0 {
-		return "", badUsage("%q is no command%s", rest[0], suggest(rest[0], []string{"node"}, `use "dadbot" or "dadbot node I"`))
+		return "", badUsage("%q is no command%s", rest[0], settings.Suggest(rest[0], []string{"node"}, `use "dadbot" or "dadbot node I"`))
 	}
 	return checkStyle(*style)
 }
@@ -61,14 +55,16 @@ type nodeOptions struct {
 	http, manage string
 	audit        string // a path, or empty
 	level        *slog.LevelVar
-	token        string       // of the management API, or empty: read-only
-	store        database     // nil for none
-	house        house.Config // without its recorder and log
+	token        string                // of the management API, or empty: read-only
+	store        database              // nil for none
+	house        house.Config          // without its recorder and log
+	warnings     []error               // of settings that are ignored
+	print        func(io.Writer) error // instead of a start, or nil
 }
 
-// nodeFlags is the command line of a node as it was written.
+// nodeFlags are the settings of a node as they were written.
 type nodeFlags struct {
-	set                  *flag.FlagSet
+	set                  *settings.Set
 	listen, seeds        string
 	role, style, downing string
 	tls                  transport.TLS
@@ -80,36 +76,61 @@ type nodeFlags struct {
 }
 
 func newNodeFlags(i int) *nodeFlags {
-	f := &nodeFlags{set: flag.NewFlagSet("node", flag.ContinueOnError)}
+	f := &nodeFlags{set: settings.New("DADBOT_")}
 	f.opts.name = fmt.Sprintf("node-%d", i)
-	s, h := f.set, &f.opts.house
-	s.StringVar(&f.opts.http, "http", local(8080+i), "`address` of the chats and the page")
-	s.StringVar(&f.opts.manage, "manage", local(8551+i), "`address` of the management API")
-	s.StringVar(&f.listen, "listen", local(defaultPort+i), "`address` for other nodes")
-	s.StringVar(&h.Cluster.Advertise, "advertise", "", "`address` that other nodes dial (default: -listen)")
+	f.addressFlags(i)
 	f.linkFlags()
-	f.storeFlag()
-	s.BoolVar(&h.Cluster.Insecure, "insecure", false, "allow plain links beyond this machine")
-	s.StringVar(&f.seeds, "seeds", strings.Join(defaultSeeds(), ","), "`addresses` of nodes to join through; the first founds the cluster. Or where to look them up: dns:NAME:PORT or srv:NAME")
-	s.IntVar(&h.Cluster.RequiredContacts, "required-contacts", 0, "how many nodes must find each other before one of them founds the cluster, no seed being special; more than half of all")
-	s.StringVar(&h.Cluster.Name, "cluster", "dadbot", "`name` of the cluster")
-	s.StringVar(&h.Cluster.Scheme, "scheme", "troupe", "`scheme` of addresses in the management API")
-	s.IntVar(&h.Shards, "shards", 1000, "`number` of shards, the same on all nodes")
-	s.StringVar(&f.role, "role", "", "edge (hosts no Dad) or dad (default: both)")
-	s.StringVar(&f.style, "style", string(dad.StateMachine), "how Dad is written: states or loop")
-	s.DurationVar(&h.Dad.Quiet, "quiet", dad.DefaultQuiet, "how long a chat is quiet before Dad thinks")
-	s.DurationVar(&h.Dad.Think, "think", dad.DefaultThink, "how long Dad thinks")
-	s.StringVar(&f.opts.audit, "audit", "", "`file` to append one line of JSON per event to")
-	s.StringVar(&f.token, "manage-token", "", "`secret` that lets the management API change the cluster; others on this machine may see it: prefer -manage-token-file")
-	s.StringVar(&f.tokenFile, "manage-token-file", "", "`file` with that secret (default: the API is read-only)")
-	s.TextVar(&f.level, "log", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
-	s.BoolVar(&f.opts.house.Cluster.Downing.DryRun, "downing-dry-run", false, "decide who survives a partition and tell it, but down nobody")
-	s.StringVar(&f.downing, "downing", "", "who survives a partition: keep-majority, static-quorum:N, keep-oldest, keep-oldest:down-if-alone, down-all, or with a -store lease-majority (default keep-majority, with a -store lease-majority)")
-	s.BoolVar(&h.Cluster.NoCrashDetection, "no-crash-detection", false, "wait for silence instead; for networks that refuse connections in the name of living nodes")
+	f.clusterFlags()
+	f.dadFlags()
+	f.managementFlags()
+	f.resolverFlags()
+	s := f.set.Section("times")
 	for _, t := range f.times() {
 		s.DurationVar(t.value, t.name, t.def, t.usage)
 	}
 	return f
+}
+
+func (f *nodeFlags) addressFlags(i int) {
+	s := f.set.Section("addresses")
+	s.StringVar(&f.opts.http, "http", local(8080+i), "`address` of the chats and the page")
+	s.StringVar(&f.opts.manage, "manage", local(8551+i), "`address` of the management API")
+	s.StringVar(&f.listen, "listen", local(defaultPort+i), "`address` for other nodes")
+	s.StringVar(&f.opts.house.Cluster.Advertise, "advertise", "", "`address` that other nodes dial (default: -listen)")
+}
+
+func (f *nodeFlags) clusterFlags() {
+	s, h := f.set.Section("cluster"), &f.opts.house
+	s.StringVar(&h.Cluster.Name, "cluster", "dadbot", "`name` of the cluster")
+	s.StringVar(&f.seeds, "seeds", strings.Join(defaultSeeds(), ","), "`addresses` of nodes to join through; the first founds the cluster. Or where to look them up: dns:NAME:PORT or srv:NAME")
+	s.IntVar(&h.Cluster.RequiredContacts, "required-contacts", 0, "how many nodes must find each other before one of them founds the cluster, no seed being special; more than half of all")
+	f.storeFlag(s)
+	s.StringVar(&h.Cluster.Scheme, "scheme", "troupe", "`scheme` of addresses in the management API")
+	s.IntVar(&h.Shards, "shards", 1000, "`number` of shards, the same on all nodes")
+	s.StringVar(&f.role, "role", "", "edge (hosts no Dad) or dad (default: both)")
+}
+
+func (f *nodeFlags) dadFlags() {
+	s, h := f.set.Section("dad"), &f.opts.house
+	s.StringVar(&f.style, "style", string(dad.StateMachine), "how Dad is written: states or loop")
+	s.DurationVar(&h.Dad.Quiet, "quiet", dad.DefaultQuiet, "how long a chat is quiet before Dad thinks")
+	s.DurationVar(&h.Dad.Think, "think", dad.DefaultThink, "how long Dad thinks")
+	s.StringVar(&f.opts.audit, "audit", "", "`file` to append one line of JSON per event to")
+}
+
+func (f *nodeFlags) managementFlags() {
+	s := f.set.Section("management")
+	s.StringVar(&f.token, "manage-token", "", "`secret` that lets the management API change the cluster; others on this machine may see it: prefer -manage-token-file")
+	f.set.Hide("manage-token", func(string) string { return "" })
+	s.StringVar(&f.tokenFile, "manage-token-file", "", "`file` with that secret (default: the API is read-only)")
+	s.TextVar(&f.level, "log", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
+}
+
+func (f *nodeFlags) resolverFlags() {
+	s, c := f.set.Section("split-brain-resolver"), &f.opts.house.Cluster
+	s.StringVar(&f.downing, "downing", "", "who survives a partition: keep-majority, static-quorum:N, keep-oldest, keep-oldest:down-if-alone, down-all, or with a -store lease-majority (default keep-majority, with a -store lease-majority)")
+	s.BoolVar(&c.Downing.DryRun, "downing-dry-run", false, "decide who survives a partition and tell it, but down nobody")
+	s.BoolVar(&c.NoCrashDetection, "no-crash-detection", false, "wait for silence instead; for networks that refuse connections in the name of living nodes")
 }
 
 // A setting in time: positive, or left to the cluster's default.
@@ -145,7 +166,8 @@ func defaultSeeds() []string {
 	return []string{local(defaultPort), local(defaultPort + 1), local(defaultPort + 2)}
 }
 
-// parseNode reads what follows "node". All problems are reported together.
+// parseNode reads what follows "node", the environment and the file that they name.
+// All problems are reported together.
 func parseNode(args []string, help io.Writer) (nodeOptions, error) {
 	args = helpFlag(args)
 	i, flags, err := splitIndex(args)
@@ -153,26 +175,26 @@ func parseNode(args []string, help io.Writer) (nodeOptions, error) {
 		return nodeOptions{}, err
 	}
 	f := newNodeFlags(i)
-	rest, err := parse(f.set, helpFlag(flags), nodeUsage, help)
+	rest, warnings, err := load(f.set, helpFlag(flags), nodeUsage, help)
 	if err != nil {
 		return nodeOptions{}, err
 	}
 	if len(rest) > 0 {
 		return nodeOptions{}, badUsage("%q is one argument too many: a node takes its number and flags", rest[0])
 	}
-	var problems []error
-	check := func(err error) { problems = append(problems, err) }
-	check(f.checkNumbers())
-	check(f.checkNames())
-	check(f.checkAddresses(i))
-	check(f.readToken())
-	check(f.secureLinks())
-	check(f.apply())
-	check(f.checkStore())
-	if err := errors.Join(problems...); err != nil {
-		return nodeOptions{}, usageError{err}
+	if err := f.check(i); err != nil {
+		return nodeOptions{}, usageError{f.set.Mention(err)}
+	}
+	f.opts.warnings = warnings
+	if f.set.PrintWanted() {
+		f.opts.print = f.set.Print
 	}
 	return f.opts, nil
+}
+
+// check makes the options of the node, and finds what is wrong with the settings.
+func (f *nodeFlags) check(i int) error {
+	return errors.Join(f.checkNumbers(), f.checkNames(), f.checkAddresses(i), f.readToken(), f.secureLinks(), f.apply(), f.checkStore())
 }
 
 // splitIndex takes the node's number from its place before the flags.
@@ -187,15 +209,7 @@ func splitIndex(args []string) (i int, flags []string, err error) {
 	return i, args[1:], nil
 }
 
-func asksForHelp(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, a) })
-}
-
-func (f *nodeFlags) given(name string) bool {
-	found := false
-	f.set.Visit(func(fl *flag.Flag) { found = found || fl.Name == name })
-	return found
-}
+func (f *nodeFlags) given(name string) bool { return f.set.Given(name) }
 
 // seedList is empty where the seeds are contacts, and where a store leads to the
 // members unless seeds are named all the same.
@@ -251,7 +265,7 @@ func roles(role string) ([]string, error) {
 	case house.EdgeRole, house.DadRole:
 		return []string{role}, nil
 	default:
-		return nil, badUsage("-role %q is unknown%s", role, suggest(role, []string{house.EdgeRole, house.DadRole}, "use edge or dad, or leave it out for both"))
+		return nil, badUsage("-role %q is unknown%s", role, settings.Suggest(role, []string{house.EdgeRole, house.DadRole}, "use edge or dad, or leave it out for both"))
 	}
 }
 
@@ -260,7 +274,7 @@ func checkStyle(style string) (dad.Style, error) {
 	case dad.StateMachine, dad.PlainLoop:
 		return s, nil
 	default:
-		return "", badUsage("-style %q is unknown%s", style, suggest(style, []string{string(dad.StateMachine), string(dad.PlainLoop)}, "use states or loop"))
+		return "", badUsage("-style %q is unknown%s", style, settings.Suggest(style, []string{string(dad.StateMachine), string(dad.PlainLoop)}, "use states or loop"))
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -13,25 +14,58 @@ import (
 )
 
 // TestOPS02CommandLines runs each command of testdata/refused.txt, none of which
-// may start anything: a command after "$", then its exact output on stderr, then
-// an empty line.
-func TestOPS02CommandLines(t *testing.T) {
-	script, err := os.ReadFile("testdata/refused.txt")
+// may start anything.
+func TestOPS02CommandLines(t *testing.T) { runScript(t, "testdata/refused.txt", exitUsage) }
+
+// TestOPS02SettingsArePrinted runs each command of testdata/printed.txt, none of
+// which may start anything either.
+func TestOPS02SettingsArePrinted(t *testing.T) { runScript(t, "testdata/printed.txt", exitOK) }
+
+var update = flag.Bool("update", false, "write the output of the commands in testdata instead of comparing it")
+
+// runScript runs the commands of a file: one after "$", then its exact output, then
+// an empty line. Variables may stand before the command.
+func runScript(t *testing.T, file string, want int) {
+	t.Helper()
+	script, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for part := range strings.SplitSeq(string(script), "\n\n") {
-		command, want, _ := strings.Cut(part, "\n")
-		args, ok := strings.CutPrefix(command, "$ dadbot ")
-		if !ok {
-			t.Fatalf("testdata/refused.txt: %q is no command", command)
+	var played []string
+	for part := range strings.SplitSeq(strings.TrimSuffix(string(script), "\n"), "\n\n") {
+		command, output, _ := strings.Cut(part, "\n")
+		before, args, ok := strings.Cut(command, "dadbot ")
+		if !ok || !strings.HasPrefix(before, "$ ") {
+			t.Fatalf("%s: %q is no command", file, command)
 		}
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), strings.Fields(args), &stdout, &stderr)
-		if got := strings.TrimSuffix(stderr.String(), "\n"); code != exitUsage || got != strings.TrimSuffix(want, "\n") || stdout.Len() > 0 {
-			t.Errorf("%s exits %d and says\n%s\nwant %d and\n%s", command, code, got, exitUsage, want)
+		code, got := runWith(t, strings.Fields(before)[1:], strings.Fields(args))
+		if code != want || got != output && !*update {
+			t.Errorf("%s exits %d and says\n%s\nwant %d and\n%s", command, code, got, want, output)
+		}
+		played = append(played, command+"\n"+got)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.Join(played, "\n\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
+}
+
+// runWith runs a command with variables of the form NAME=text. What a command that
+// does not start says is on one of stdout and stderr only.
+func runWith(t *testing.T, variables, args []string) (code int, output string) {
+	t.Helper()
+	for _, v := range variables {
+		name, text, _ := strings.Cut(v, "=")
+		t.Setenv(name, text)
+		defer os.Unsetenv(name)
+	}
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), args, &stdout, &stderr)
+	if stdout.Len() > 0 && stderr.Len() > 0 {
+		t.Errorf("%v %v writes to stdout\n%s\nand to stderr\n%s", variables, args, &stdout, &stderr)
+	}
+	return code, strings.TrimSuffix(stdout.String()+stderr.String(), "\n")
 }
 
 func TestHelp(t *testing.T) {
@@ -131,18 +165,6 @@ func TestANodeThatCannotBindSaysWhichFlagToChange(t *testing.T) {
 		want := "dadbot: " + flag + " " + at + ": address already in use: another node may be running; stop it, or use another port\n"
 		if got := stderr.String(); code != exitFailure || got != want {
 			t.Errorf("with %s taken: exit %d and %q, want %d and %q", flag, code, got, exitFailure, want)
-		}
-	}
-}
-
-func TestSuggestions(t *testing.T) {
-	known := []string{"quiet", "think", "http", "role"}
-	for word, want := range map[string]string{
-		"quite": "did you mean quiet?", "htpp": "did you mean http?", "roles": "did you mean role?",
-		"completely-different": ": see", "x": ": see", "rule": "did you mean role?",
-	} {
-		if got := suggest(word, known, "see"); !strings.Contains(got, want) {
-			t.Errorf("suggest(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

@@ -4,11 +4,12 @@ import "github.com/troupe-go/troupe/transport"
 
 // linkFlags declares how links between nodes are secured.
 func (f *nodeFlags) linkFlags() {
-	s := f.set
+	s := f.set.Section("links")
 	s.StringVar(&f.tls.CertFile, "tls-cert", "", "`file` with this node's certificate, for links by mutual TLS; it names the host that other nodes dial")
 	s.StringVar(&f.tls.KeyFile, "tls-key", "", "`file` with its private key")
 	s.StringVar(&f.tls.CAFile, "tls-ca", "", "`file` with the authorities of the other nodes' certificates")
 	s.StringVar(&f.secretFile, "secret-file", "", "`file` with a secret that all nodes share, of 16 bytes or more: links are encrypted, and only who knows it joins")
+	s.BoolVar(&f.opts.house.Cluster.Insecure, "insecure", false, "allow plain links beyond this machine")
 }
 
 // secureLinks applies these flags; the node checks the files.

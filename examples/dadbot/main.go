@@ -55,7 +55,14 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		if err != nil {
 			return err
 		}
-		return runNode(ctx, opts, newLog(stderr, opts.level))
+		log := newLog(stderr, opts.level)
+		for _, w := range opts.warnings {
+			log.Warn("a setting is ignored", "problem", w)
+		}
+		if opts.print != nil {
+			return opts.print(stdout)
+		}
+		return runNode(ctx, opts, log)
 	}
 	style, err := parsePlay(args, stdout)
 	if err != nil {

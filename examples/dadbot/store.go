@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"net/url"
 	"strings"
 
+	"github.com/troupe-go/troupe/examples/dadbot/settings"
 	"github.com/troupe-go/troupe/sbr"
 	"github.com/troupe-go/troupe/store"
 	"github.com/troupe-go/troupe/store/postgres"
@@ -16,8 +19,25 @@ import (
 type database func(ctx context.Context) (store.Store, error)
 
 // storeFlag declares the database that all nodes share.
-func (f *nodeFlags) storeFlag() {
-	f.set.StringVar(&f.store, "store", "", "`database` that all nodes share, which then need no -seeds: sqlite:FILE on one machine, or postgres://USER@HOST/DATABASE; others on this machine may see a password in it: prefer the variable PGPASSWORD")
+func (f *nodeFlags) storeFlag(s *flag.FlagSet) {
+	s.StringVar(&f.store, "store", "", "`database` that all nodes share, which then need no -seeds: sqlite:FILE on one machine, or postgres://USER@HOST/DATABASE; others on this machine may see a password in it: prefer the variable PGPASSWORD")
+	f.set.Hide("store", withoutPassword)
+}
+
+// withoutPassword is a database as it may be printed.
+func withoutPassword(text string) string {
+	if strings.HasPrefix(text, "sqlite:") {
+		return text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	u.RawQuery = "" // it may hold a password too
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	return u.String()
 }
 
 // checkStore reads the flag, and checks the others that say how a cluster is
@@ -58,7 +78,7 @@ func parseStore(text string) (database, error) {
 	case kind == "postgres" || kind == "postgresql":
 		return nil, badUsage("-store: write // behind %s:, as in postgres://USER@HOST/DATABASE", kind)
 	default:
-		return nil, badUsage("-store: %.40q is unknown%s", kind, suggest(kind, []string{"sqlite", "postgres"}, use))
+		return nil, badUsage("-store: %.40q is unknown%s", kind, settings.Suggest(kind, []string{"sqlite", "postgres"}, use))
 	}
 }
 
