@@ -1,7 +1,7 @@
 // Package store is what a cluster coordinates through when it has a database:
-// leases, the runner table and the founding of a cluster. It holds the
-// interfaces that a driver fills, an in-memory driver, and [Lease], the handle
-// that keeps a lease alive. The drivers for SQLite and PostgreSQL are modules of
+// leases, the runner table, the founding of a cluster, and state that only the
+// owner of its shard can change. It holds the interfaces that a driver fills, an
+// in-memory driver, and [Lease], the handle that keeps a lease alive. The drivers for SQLite and PostgreSQL are modules of
 // their own beside it; storetest is the suite that all of them pass.
 //
 // # Time
@@ -12,11 +12,19 @@
 // them on its own monotonic clock from when the question was sent. The wall
 // clocks of two machines never meet.
 //
+// # Fencing
+//
+// No owner can know that it still is one at the moment when its write arrives. So
+// the database decides, in the transaction that writes: it keeps the highest
+// [Epoch] of each shard that was claimed, and refuses what is written under an
+// older one. [Fence] is that decision, and the [Revision] of each key keeps apart
+// what one owner sent twice or too late.
+//
 // # Outcomes
 //
 // A driver's method ends in one of three ways. Nil: it was done. One of the
 // refusals ([ErrHeld], [ErrLeaseLost], [ErrRunnerGone], [ErrOtherCluster],
-// [ErrBadArgument]): it was certainly not done. Anything else is an
+// [ErrStaleEpoch], [ErrConflict], [ErrBadArgument]): it was certainly not done. Anything else is an
 // [ErrUnknown]: perhaps it was done, perhaps it will be in a moment. Each method
 // may be repeated with the same arguments: it is then done once.
 //

@@ -22,7 +22,7 @@ import (
 // do in these variables.
 const (
 	fileOf = "TROUPE_TEST_FILE" // which file to open; unset in the test itself
-	taskOf = "TROUPE_TEST_TASK" // "hold" or "count"
+	taskOf = "TROUPE_TEST_TASK" // "hold", "count" or "write"
 )
 
 func TestMain(m *testing.M) {
@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 			err = hold(s)
 		case "count":
 			err = count(s, path+".count")
+		case "write":
+			err = write(s)
 		}
 	}
 	if err != nil {
@@ -96,6 +98,27 @@ func count(s *Store, file string) error {
 			return err
 		}
 		n++
+	}
+	return nil
+}
+
+// tenure is the n-th ownership of the shard of these tests.
+func tenure(n uint64) store.Tenure {
+	return store.Tenure{Shard: store.Shard{Cluster: "c", Type: "Dad", ID: "7"}, Epoch: store.Epoch{Term: 1, N: n}}
+}
+
+// write claims a shard, and writes to it each time that it is asked.
+func write(s *Store) error {
+	ctx, as := context.Background(), tenure(1)
+	if err := s.Claim(ctx, as); err != nil {
+		return err
+	}
+	fmt.Println("claimed")
+	var at store.Revision
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		next, err := s.Put(ctx, as, "key", at, in.Bytes())
+		fmt.Println(next, err)
+		at = next
 	}
 	return nil
 }
@@ -187,6 +210,51 @@ func TestDWN03PausedProcess(t *testing.T) {
 	}
 	if !out.Scan() || !strings.HasPrefix(out.Text(), string(store.ErrLeaseLost)) {
 		t.Errorf("the woken process heard %q; want %q", out.Text(), store.ErrLeaseLost)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = child.Wait() // "signal: killed"
+}
+
+// TestDWN03PausedWriter: the first write of a process that was stopped is refused
+// by the file, since another process has claimed the shard meanwhile.
+func TestDWN03PausedWriter(t *testing.T) {
+	path := filepath.Join(folder(t), "writer.db")
+	child, in, out := process(t, "write", path)
+	says := func(want string) {
+		t.Helper()
+		if !out.Scan() || out.Text() != want {
+			t.Errorf("the other process says %q; want %q", out.Text(), want)
+		}
+	}
+	ask := func(value string) {
+		t.Helper()
+		if _, err := fmt.Fprintln(in, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("claimed")
+	ask("one")
+	says("1 <nil>")
+	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ask("of the woken one")
+	s, err := Open(t.Context(), Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Claim(t.Context(), tenure(2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	says("0 store: stale epoch: shard c/Dad/7 is owned under epoch 1.2 now, not 1.1: the owner of then must stop")
+	if e, err := s.Get(t.Context(), tenure(2).Shard, "key"); err != nil || string(e.Value) != "one" || e.Epoch != tenure(1).Epoch {
+		t.Errorf("Get = %+v, %v; want what was written before the pause", e, err)
 	}
 	if err := child.Process.Kill(); err != nil {
 		t.Error(err)
