@@ -1,0 +1,117 @@
+package placement
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
+)
+
+// Traps tells what to expect of a strategy before there is a cluster: it plans
+// how a fourth node joins three, and warns when that takes minutes or does not
+// end. It is nothing when all is well.
+func Traps(strategy Strategy, shards int, pace Pace) []string {
+	const nodes = 3
+	s := State{DataCenter: "any"}
+	for i := range nodes + 1 {
+		id := member.ID{Address: member.Address{Host: fmt.Sprintf("node-%d", i+1), Port: 1}, UID: 1}
+		s.Members = append(s.Members, member.Member{ID: id, Status: member.Up, DataCenter: s.DataCenter})
+		s.Regions = append(s.Regions, Region{ID: id})
+	}
+	fourth := s.Members[nodes]
+	s.Members, s.Regions = s.Members[:nodes], s.Regions[:nodes]
+	for shard := range shards {
+		r := &s.Regions[shard%nodes]
+		r.Shards = append(r.Shards, ShardText(shard))
+	}
+	change := Change{Join: []member.Member{fourth}}
+	p := PlanChange(strategy, s, change, pace)
+	traps := said(p.restless(), p.slow(strategy, s, change, pace))
+	for i, t := range traps {
+		traps[i] = "when a fourth node joins three, " + t
+	}
+	return traps
+}
+
+// said are the texts that are not empty.
+func said(texts ...string) []string {
+	var some []string
+	for _, t := range texts {
+		if t != "" {
+			some = append(some, t)
+		}
+	}
+	return some
+}
+
+func (p Plan) restless() string {
+	if p.Settled {
+		return ""
+	}
+	return fmt.Sprintf("shards still move after %d rounds: %s undoes its own moves, or never has enough; "+
+		"it must come to rest when nothing changes", p.Rounds, p.By)
+}
+
+// patience is how long a change may take before that is worth a warning.
+const patience = 2 * time.Minute
+
+func (p Plan) slow(strategy Strategy, s State, c Change, pace Pace) string {
+	if !p.Settled || p.Rounds < 2 || p.Lasts <= patience {
+		return ""
+	}
+	text := fmt.Sprintf("%d shards move in %d rounds, at most %d a round: that takes %v. ",
+		p.moved(), p.Rounds, p.largestRound(), p.Lasts)
+	switch strategy.(type) {
+	case LeastShards:
+		return text + "Raise AbsoluteLimit or RelativeLimit"
+	case LeastShardsLegacy:
+		text += fmt.Sprintf("Raise Threshold and MaxSimultaneous to about %d, or use LeastShards", max(2, p.Shards/30))
+	default:
+		text += "Let it move more in a round, or use LeastShards"
+	}
+	quick := PlanChange(LeastShards{}, s, c, pace)
+	return text + fmt.Sprintf(", which takes %d rounds and %v", quick.Rounds, quick.Lasts)
+}
+
+func (p Plan) repeated() string {
+	again := len(p.Moves) - p.moved()
+	if again == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d moves are of shards that have moved before: each is a pause for its entities", again)
+}
+
+// uneven compares with an even number for each: what is a quarter more is said.
+func (p Plan) uneven() string {
+	stay, most := 0, NodePlan{}
+	for _, n := range p.Nodes {
+		if !n.Leaves {
+			stay++
+			if n.After > most.After {
+				most = n
+			}
+		}
+	}
+	if stay == 0 {
+		return ""
+	}
+	even := (p.Shards + stay - 1) / stay
+	if most.After <= even+max(1, even/4) {
+		return ""
+	}
+	return fmt.Sprintf("%s ends with %d shards, where %d would be even", most.Address, most.After, even)
+}
+
+func (p Plan) idle() string {
+	stay := 0
+	for _, n := range p.Nodes {
+		if !n.Leaves {
+			stay++
+		}
+	}
+	if p.Shards == 0 || p.Shards >= stay {
+		return ""
+	}
+	return fmt.Sprintf("%d shards for %d nodes: %d have nothing to do. Ten times the nodes that there may ever be is a good number, "+
+		"which cannot be changed while the cluster runs", p.Shards, stay, stay-p.Shards)
+}
