@@ -16,6 +16,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -114,10 +115,6 @@ func (c Config) settings() (*pgxpool.Config, error) {
 const lock = 7_310_579_624_011
 
 func migrate(ctx context.Context, pool *pgxpool.Pool, schema string) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
 	c := pool.Config().ConnConfig // a connection beside the pool, which may be as small as one
 	c.RuntimeParams["statement_timeout"] = "0"
 	conn, err := pgx.ConnectConfig(ctx, c)
@@ -133,10 +130,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
-	p, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithTableName("migrations"),
-		goose.WithDisableGlobalRegistry(true),
-		goose.WithSlog(slog.New(slog.DiscardHandler)))
+	p, err := provider(db)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
@@ -144,6 +138,17 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 		return fmt.Errorf("bring the tables up to date: %w", err)
 	}
 	return nil
+}
+
+func provider(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithTableName("migrations"),
+		goose.WithDisableGlobalRegistry(true),
+		goose.WithSlog(slog.New(slog.DiscardHandler)))
 }
 
 // makeSchema makes the schema unless it is there, which needs fewer rights.

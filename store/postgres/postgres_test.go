@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/troupe-go/troupe/store"
 	"github.com/troupe-go/troupe/store/storetest"
@@ -119,6 +120,38 @@ func TestOpenOfManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestMigrations: a schema of any earlier version is brought up to date with what
+// is in it, and every step can be taken back.
+func TestMigrations(t *testing.T) {
+	c := fresh()
+	s := connect(t, c)
+	defer s.Close()
+	if _, err := s.Acquire(t.Context(), "lease", "a", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDBFromPool(s.pool)
+	defer db.Close()
+	p, err := provider(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := store.Tenure{Shard: store.Shard{Cluster: "c", Type: "Dad", ID: "7"}, Epoch: store.Epoch{Term: 1}}
+	for _, version := range []int64{1, 0} {
+		if _, err := p.DownTo(t.Context(), version); err != nil {
+			t.Fatalf("down to version %d: %v", version, err)
+		}
+		if err := connect(t, c).Close(); err != nil {
+			t.Fatal(err)
+		}
+		if h, err := s.Holder(t.Context(), "lease"); err != nil || (h.Owner == "a") != (version > 0) {
+			t.Errorf("Holder in a schema of version %d = %+v, %v; want a if there were leases", version, h, err)
+		}
+		if err := s.Claim(t.Context(), as); err != nil {
+			t.Errorf("Claim in a schema of version %d = %v", version, err)
+		}
+	}
 }
 
 // TestServerClock: without a test's clock, time is the server's.

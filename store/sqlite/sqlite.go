@@ -111,14 +111,7 @@ func (c clock) register(conn *sqlite3.Conn) error {
 // migrate makes the tables. Several processes may try it at once: all but one
 // then find a table that is there already, and look again.
 func migrate(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files,
-		goose.WithTableName("migrations"),
-		goose.WithDisableGlobalRegistry(true),
-		goose.WithSlog(slog.New(slog.DiscardHandler)))
+	p, err := provider(db)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
@@ -132,6 +125,17 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("bring the tables up to date: %w", err)
 	}
 	return nil
+}
+
+func provider(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectSQLite3, db, files,
+		goose.WithTableName("migrations"),
+		goose.WithDisableGlobalRegistry(true),
+		goose.WithSlog(slog.New(slog.DiscardHandler)))
 }
 
 // Close closes the file when the calls at work are done.

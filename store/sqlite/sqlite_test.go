@@ -74,6 +74,48 @@ func TestOpenOfManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
+// TestMigrations: a file of any earlier version is brought up to date with what is
+// in it, and every step can be taken back.
+func TestMigrations(t *testing.T) {
+	path := filepath.Join(folder(t), "old.db")
+	opened := func() *Store {
+		s, err := open(t.Context(), Config{Path: path}, bubble())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := opened()
+	if _, err := s.Acquire(t.Context(), "lease", "a", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	p, err := provider(s.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []int64{1, 0} {
+		if _, err := p.DownTo(t.Context(), version); err != nil {
+			t.Fatalf("down to version %d: %v", version, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = opened()
+		if h, err := s.Holder(t.Context(), "lease"); err != nil || (h.Owner == "a") != (version > 0) {
+			t.Errorf("Holder in a file of version %d = %+v, %v; want a if there were leases", version, h, err)
+		}
+		if err := s.Claim(t.Context(), tenure(1)); err != nil {
+			t.Errorf("Claim in a file of version %d = %v", version, err)
+		}
+		if p, err = provider(s.db); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestReboot: what was held before the machine was started anew is free, and
 // the numbers go on.
 func TestReboot(t *testing.T) {
