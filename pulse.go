@@ -29,13 +29,12 @@ type pulse struct {
 	last   atomic.Int64  // when the owner goroutine ran last, since began
 	cutOff atomic.Int64  // when this node has to stop acting, since began; zero: it need not
 	held   atomic.Pointer[hold]
-	woken  atomic.Bool // the hold, or a part of it, is for a gap
 }
 
 // A hold is one time of not acting.
 type hold struct {
-	over  chan struct{}
-	why   string        // for people
+	over  chan struct{} // closed when it is, or when another takes its place
+	woken bool          // it is for a gap
 	since time.Duration // since the pulse began
 	asked time.Duration // the last time; owned by the owner goroutine, as is said
 	said  bool          // in the log
@@ -44,8 +43,16 @@ type hold struct {
 	yes map[ID]bool // who has confirmed
 }
 
-func newHold(why string, since time.Duration) *hold {
-	return &hold{over: make(chan struct{}), why: why, since: since, asked: -askAliveEvery, yes: map[ID]bool{}}
+func newHold(woken bool, since time.Duration) *hold {
+	return &hold{over: make(chan struct{}), woken: woken, since: since, asked: -askAliveEvery, yes: map[ID]bool{}}
+}
+
+// why tells people.
+func (h *hold) why() string {
+	if h.woken {
+		return "this node was not running for a while"
+	}
+	return "the links of this node to most members are broken"
 }
 
 func (h *hold) confirm(by ID) {
@@ -84,22 +91,34 @@ func (p *pulse) isCut(now time.Duration) bool {
 // that it is right on any goroutine of a process that has just woken.
 func (p *pulse) paused() bool {
 	now := time.Since(p.began)
-	gap := now-time.Duration(p.last.Load()) > p.limit
-	if gap {
-		p.woken.Store(true)
-	}
-	switch {
-	case gap:
-		p.held.CompareAndSwap(nil, newHold("this node was not running for a while", now))
+	switch last := time.Duration(p.last.Load()); {
+	case now-last > p.limit:
+		p.wake(last, now)
 	case p.isCut(now):
-		p.held.CompareAndSwap(nil, newHold("the links of this node to most members are broken", now))
+		p.held.CompareAndSwap(nil, newHold(false, now))
 	}
 	return p.held.Load() != nil
 }
 
+// wake holds everything because nothing ran from last to now. A hold from before
+// that gap gives way: what was confirmed then, or was on its way here, says nothing
+// about the time since.
+func (p *pulse) wake(last, now time.Duration) {
+	before := p.held.Load()
+	if before != nil && before.woken && before.since > last {
+		return // noticed already
+	}
+	if p.held.CompareAndSwap(before, newHold(true, now)) && before != nil {
+		close(before.over)
+	}
+}
+
 // hasWoken tells whether this node did not run for a while, and no majority has
 // confirmed since that it is still a member.
-func (p *pulse) hasWoken() bool { return p.held.Load() != nil && p.woken.Load() }
+func (p *pulse) hasWoken() bool {
+	h := p.held.Load()
+	return h != nil && h.woken
+}
 
 // holds tells whether somebody has noticed a gap that is not confirmed yet. It
 // does not read the clock.
@@ -174,16 +193,14 @@ func (n *Node) confirm() {
 	cut := n.pulse.isCut(time.Since(n.pulse.began))
 	if !h.said {
 		h.said = true
-		n.log.Warn("this node holds everything until a majority has confirmed that it is still a member", slog.String("why", h.why))
+		n.log.Warn("this node holds everything until a majority has confirmed that it is still a member", slog.String("why", h.why()))
 	}
 	v := n.View()
 	if self, in := v.SelfMember(); in && self.Status == member.Down {
 		return
 	}
 	yes := h.confirmedBy()
-	if !cut && confirmed(v, yes) {
-		n.pulse.woken.Store(false)
-		n.pulse.held.Store(nil)
+	if !cut && confirmed(v, yes) && n.pulse.held.CompareAndSwap(h, nil) { // unless another gap was just noticed
 		close(h.over)
 		n.log.Info("this node goes on", slog.Duration("held", time.Since(n.pulse.began)-h.since))
 		return

@@ -105,6 +105,6 @@ func (p *pulse) waits() []Wait {
 	}
 	return []Wait{{
 		What: member.WaitPause, Since: p.began.Add(h.since),
-		Why: h.why + ", and it holds everything until a majority of the members says that it is still one of them",
+		Why: h.why() + ", and it holds everything until a majority of the members says that it is still one of them",
 	}}
 }
