@@ -33,7 +33,7 @@ func TestOneSideSurvives(t *testing.T) {
 				}
 				t.Run(strings.ReplaceAll(sc.name+", "+strategy, " ", "_"), func(t *testing.T) {
 					t.Parallel()
-					v := rehearse(t, 5, strategy, sc.times).judge(sc)
+					v := rehearse(t, 5, strategy, append(sc.times.flags(), sc.with...)...).judge(sc)
 					for _, p := range v.problems {
 						t.Errorf("%s, %s: %s", sc.name, strategy, p)
 					}

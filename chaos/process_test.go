@@ -53,9 +53,9 @@ type process struct {
 
 	tail   record.Tail
 	events []record.Event // all that was read
-	view   record.Event   // the last of its kind
-	served record.Event   // likewise
-	ended  record.Event   // zero until it says so
+
+	// The last event of a kind; zero until there is one.
+	view, served, answered, ended record.Event
 }
 
 // start starts a node; it ends with the test at the latest.
@@ -107,6 +107,8 @@ func (p *process) read() error {
 			p.view = e
 		case record.Served:
 			p.served = e
+		case record.Answered:
+			p.answered = e
 		case record.Ended:
 			p.ended = e
 		}

@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,7 +56,7 @@ type rehearsal struct {
 }
 
 // rehearse starts n nodes and waits until they are one cluster that serves.
-func rehearse(t *testing.T, n int, strategy string, tm times) *rehearsal {
+func rehearse(t *testing.T, n int, strategy string, more ...string) *rehearsal {
 	t.Helper()
 	r := &rehearsal{t: t, dir: t.TempDir(), strategy: strategy}
 	var err error
@@ -67,18 +68,14 @@ func rehearse(t *testing.T, n int, strategy string, tm times) *rehearsal {
 			t.Error(err)
 		}
 	})
-	flags := append(r.flags(n), tm.flags()...)
 	for i := range n {
-		r.start(i+1, flags)
-		if i == 0 {
-			r.eventually("node 1 has founded the cluster", func() error { return r.whole([]int{1}, 0) })
-		}
+		r.start(i+1, append(r.flags(n), more...))
 	}
 	all := r.alive()
 	if len(all) < n {
 		t.Fatalf("of %d nodes only %s have lived to be started", n, setOf(all))
 	}
-	r.eventually("all nodes are one cluster that serves", func() error { return r.whole(all, 0) })
+	r.eventually("all nodes are one cluster that serves, and each hosts an entity", func() error { return errors.Join(r.whole(all, 0), r.spread()) })
 	return r
 }
 
@@ -88,7 +85,7 @@ func (r *rehearsal) flags(n int) []string {
 	for i := range min(n, 3) {
 		seeds = append(seeds, address(i+1))
 	}
-	flags := []string{"-seeds", strings.Join(seeds, ","), "-downing", r.strategy}
+	flags := []string{"-seeds", strings.Join(seeds, ","), "-downing", r.strategy, "-min-members", fmt.Sprint(n)}
 	if r.strategy != oldest {
 		secret := filepath.Join(r.dir, "secret")
 		if err := os.WriteFile(secret, []byte("a secret of a rehearsal, and no more\n"), 0o600); err != nil {
@@ -135,6 +132,16 @@ func (r *rehearsal) whole(nodes []int, since time.Duration) error {
 		}
 		if p.served.Since <= since {
 			return fmt.Errorf("not all entities have answered to node %d since %v, but since %v", n, since, p.served.Since)
+		}
+	}
+	return nil
+}
+
+// spread is an error unless each node hosts an entity that was asked lately.
+func (r *rehearsal) spread() error {
+	for _, p := range r.nodes {
+		if since := record.Now() - p.answered.At; since > 2*time.Second {
+			return fmt.Errorf("no entity of node %d has answered for %v", p.number, since)
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ var lasting = flag.Duration("lasting", 30*time.Second, "how long the network or 
 // TestNobodyIsDownedByLoss loses 5 % of all packets between five nodes with default
 // settings, for a while.
 func TestNobodyIsDownedByLoss(t *testing.T) {
-	r := rehearse(t, 5, majority, defaultTimes)
+	r := rehearse(t, 5, majority)
 	r.net.Set(network.Link{Loss: 0.05})
 	r.wantNobodyDowned(*lasting)
 }
@@ -24,7 +24,7 @@ func TestNobodyIsDownedByLoss(t *testing.T) {
 // TestNobodyIsDownedBySlowness lets one of nine nodes with default settings have a
 // tenth of a processor, for a while.
 func TestNobodyIsDownedBySlowness(t *testing.T) {
-	r := rehearse(t, 9, majority, defaultTimes)
+	r := rehearse(t, 9, majority)
 	slow := r.slowDown(9, 0.1)
 	r.wantNobodyDowned(*lasting)
 	t.Logf("node 9 was held back %d times", slow.throttled(t))

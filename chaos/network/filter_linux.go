@@ -38,9 +38,16 @@ func (n *Network) Refuse(host, port int) error {
 // for them with a reset.
 func (n *Network) Reset(host int) error {
 	return n.filter(host,
-		"add rule inet chaos out tcp flags rst / rst accept", // those of this very rule
+		"add rule inet chaos out tcp flags & rst == rst accept", // those of this very rule
 		`add rule inet chaos in iifname "t0" meta l4proto tcp reject with tcp reset`,
 		`add rule inet chaos out oifname "t0" meta l4proto tcp reject with tcp reset`)
+}
+
+// ResetInward answers every TCP packet that comes to a host from others with a reset, and
+// leaves what it sends alone. So only the others' ends of its connections
+// break: there NoCrashDetection must be set.
+func (n *Network) ResetInward(host int) error {
+	return n.filter(host, `add rule inet chaos in iifname "t0" meta l4proto tcp reject with tcp reset`)
 }
 
 // Heal ends all cuts, refusals and resets. Links stay as they are set.

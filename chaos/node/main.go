@@ -34,7 +34,8 @@ func main() {
 
 // options is the command line.
 type options struct {
-	number                     int
+	number, minMembers         int
+	noCrashDetection           bool
 	record, store, secretFile  string
 	listen, seeds, downing     string
 	heartbeat, pause           time.Duration
@@ -51,6 +52,8 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.listen, "listen", "", "`address` of the links")
 	f.StringVar(&o.seeds, "seeds", "", "`addresses`, separated by commas")
 	f.StringVar(&o.downing, "downing", "keep-majority", "strategy, as sbr.Parse reads it")
+	f.IntVar(&o.minMembers, "min-members", 1, "how many must have joined before the first come up")
+	f.BoolVar(&o.noCrashDetection, "no-crash-detection", false, "wait for silence instead")
 	f.DurationVar(&o.heartbeat, "heartbeat", 0, "0 for the default, as all times")
 	f.DurationVar(&o.pause, "acceptable-pause", 0, "")
 	f.DurationVar(&o.stableAfter, "stable-after", 0, "")
@@ -76,6 +79,7 @@ func (o options) config(log *slog.Logger) (c troupe.Config, err error) {
 	if c.Downing.Strategy, err = sbr.Parse(o.downing); err != nil {
 		return c, err
 	}
+	c.MinMembers, c.NoCrashDetection = o.minMembers, o.noCrashDetection
 	c.Downing.StableAfter, c.Downing.DownAllWhenUnstable = o.stableAfter, o.downUnstable
 	c.Times = troupe.Times{
 		Heartbeat: o.heartbeat, AcceptablePause: o.pause,

@@ -19,7 +19,7 @@ import (
 const (
 	entities    = 10
 	probeEvery  = 100 * time.Millisecond
-	probeWithin = 2 * time.Second
+	probeWithin = time.Second
 )
 
 // probe is what an entity understands; the answer is the number of its node.
@@ -51,7 +51,10 @@ type probes struct {
 
 // startProbes joins the type and asks until stop.
 func startProbes(n *troupe.Node, w *record.Writer) (*probes, error) {
-	all, err := shard.Join(n, shard.Type[probe]{Name: "probe", Start: entity(w), Protocol: protocol, Shards: 2 * entities})
+	all, err := shard.Join(n, shard.Type[probe]{
+		Name: "probe", Start: entity(w), Protocol: protocol,
+		Shards: entities, RebalanceEvery: time.Second, // so that each node soon hosts some
+	})
 	if err != nil {
 		return nil, err
 	}
