@@ -7,6 +7,8 @@ import (
 	"github.com/troupe-go/troupe/store/storetest"
 )
 
+func BenchmarkPut(b *testing.B) { storetest.BenchmarkPut(b, store.NewMemory()) }
+
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(testing.TB) storetest.Harness {
 		m := store.NewMemory()

@@ -216,6 +216,44 @@ func TestDWN06HungServer(t *testing.T) {
 	}
 }
 
+// TestDWN03PausedInATransaction: who is stopped while it writes holds the shard no
+// longer than its time-out, and what it was about to write is not there.
+func TestDWN03PausedInATransaction(t *testing.T) {
+	c := fresh()
+	next := connect(t, c)
+	defer next.Close()
+	c.Timeout = 100 * time.Millisecond
+	paused := connect(t, c)
+	defer paused.Close()
+	shard := store.Shard{Cluster: "c", Type: "Dad", ID: "7"}
+	before, after := store.Tenure{Shard: shard, Epoch: store.Epoch{Term: 1, N: 1}}, store.Tenure{Shard: shard, Epoch: store.Epoch{Term: 1, N: 2}}
+	at, err := paused.Put(t.Context(), before, "key", 0, []byte("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = paused.fenced(t.Context(), "hold", before, func(w fenced) error {
+		if _, err := w.tx.Exec(t.Context(), `UPDATE state SET value = 'two' WHERE shard = $1`, w.shard); err != nil {
+			return err
+		}
+		return next.Claim(t.Context(), after) // meanwhile
+	})
+	if !errors.Is(err, store.ErrUnknown) {
+		t.Errorf("a transaction that was paused ends with %v; want %v", err, store.ErrUnknown)
+	}
+	if e, err := next.Get(t.Context(), shard, "key"); err != nil || string(e.Value) != "one" {
+		t.Errorf("Get after the claim = %+v, %v; want what was there before", e, err)
+	}
+	if _, err := paused.Put(t.Context(), before, "key", at, []byte("three")); !errors.Is(err, store.ErrStaleEpoch) {
+		t.Errorf("the first Put of the woken one = %v; want %v", err, store.ErrStaleEpoch)
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	s := connect(b, fresh())
+	defer s.Close()
+	storetest.BenchmarkPut(b, s)
+}
+
 // TestStandbyIsRefused: its answers may be old.
 func TestStandbyIsRefused(t *testing.T) {
 	c := fresh()

@@ -53,6 +53,15 @@ func TestStore(t *testing.T) {
 	})
 }
 
+func BenchmarkPut(b *testing.B) {
+	s, err := Open(b.Context(), Config{Path: filepath.Join(b.TempDir(), "bench.db")}) // on the disk
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	storetest.BenchmarkPut(b, s)
+}
+
 func TestOpenOfManyAtOnce(t *testing.T) {
 	path := filepath.Join(folder(t), "many.db")
 	var wg sync.WaitGroup

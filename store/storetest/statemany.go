@@ -126,3 +126,17 @@ func kind(err error) string {
 		return err.Error()
 	}
 }
+
+// BenchmarkPut measures what it takes an owner to overwrite an entry, again and
+// again, with one write at a time.
+func BenchmarkPut(b *testing.B, s store.Store) {
+	b.ReportAllocs()
+	as, value := of(1, 1), []byte("the one about the horse")
+	var at store.Revision
+	for b.Loop() {
+		var err error
+		if at, err = s.Put(b.Context(), as, "key", at, value); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
