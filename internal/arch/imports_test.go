@@ -39,6 +39,9 @@ var rules = []rule{
 	{at: "store/storetest", may: "store"},
 	{at: "", may: "internal/member internal/phi internal/gossip internal/membership sbr actor wire discover transport store"},
 
+	{at: "singleton/internal/manager", pure: true, may: "internal/member"},
+	{at: "singleton", may: "internal/member actor wire transport store . singleton/internal/manager"},
+
 	{at: "shard/internal/protocol", pure: true, may: "internal/member placement"},
 	{at: "shard/internal/coordinator", pure: true, may: "internal/member placement shard/internal/protocol"},
 	{at: "shard/internal/region", pure: true, may: "internal/member placement shard/internal/protocol"},
