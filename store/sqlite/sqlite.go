@@ -9,7 +9,8 @@
 // What was answered is on the disk (synchronous=FULL), so that no token is
 // given twice, not even after a power loss. Calls are made one after the other;
 // each waits for other processes that write, but no longer than its context and
-// [Config.Busy] allow.
+// [Config.Busy] allow. A process that is stopped in the midst of a write holds up
+// all others that write, until it goes on or ends.
 package sqlite
 
 import (
