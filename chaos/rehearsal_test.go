@@ -68,8 +68,9 @@ func rehearse(t *testing.T, n int, strategy string, more ...string) *rehearsal {
 			t.Error(err)
 		}
 	})
+	flags := append(r.flags(n), more...)
 	for i := range n {
-		r.start(i+1, append(r.flags(n), more...))
+		r.start(i+1, flags)
 	}
 	all := r.alive()
 	if len(all) < n {
