@@ -39,8 +39,8 @@ var rules = []rule{
 	{at: "store/storetest", may: "store"},
 	{at: "", may: "internal/member internal/phi internal/gossip internal/membership sbr actor wire discover transport store"},
 
-	{at: "singleton/internal/manager", pure: true, may: "internal/member"},
-	{at: "singleton", may: "internal/member actor wire transport store . singleton/internal/manager"},
+	{at: "singleton/internal/owner", pure: true, may: "internal/member"},
+	{at: "singleton", may: "internal/member actor wire transport store . singleton/internal/owner"},
 
 	{at: "shard/internal/protocol", pure: true, may: "internal/member placement"},
 	{at: "shard/internal/coordinator", pure: true, may: "internal/member placement shard/internal/protocol"},

@@ -1,4 +1,4 @@
-package manager
+package owner
 
 import (
 	"time"
@@ -31,7 +31,7 @@ type Core struct {
 	out Output
 }
 
-// New makes the manager of a node.
+// New makes the part of a node.
 func New(self member.ID, set Settings) *Core {
 	return &Core{self: self, set: set, heard: map[member.ID]bool{}, absent: map[member.ID]bool{}}
 }

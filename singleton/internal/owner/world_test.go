@@ -1,4 +1,4 @@
-package manager
+package owner
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/internal/member"
 )
 
-// The world of these tests is a cluster of managers in virtual time. The
+// The world of these tests is a cluster of cores in virtual time. The
 // membership is one history of views, which each node follows at its own pace; it keeps
 // the rules of the real one that safety hangs on: nobody comes up before all others
 // have seen it join, and who is downed stops within the margin of its removal.

@@ -1,4 +1,4 @@
-package manager
+package owner
 
 import (
 	"encoding/binary"
@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-go/troupe/internal/member"
 )
 
-// A Message is what managers of different nodes say to each other.
+// A Message is what the parts of different nodes say to each other.
 type Message interface{ kind() byte }
 
 // The messages.

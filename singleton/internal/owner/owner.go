@@ -1,4 +1,4 @@
-// Package manager decides, for one node, when the one instance of a singleton may
+// Package owner decides, for one node, when the one instance of a singleton may
 // run there, and knows where it runs otherwise. It is a pure core; package
 // singleton is its shell.
 //
@@ -18,7 +18,7 @@
 // message, that it has stopped sending; then the instance works off what it has.
 //
 // Time must not run backwards. A [Core] belongs to one goroutine.
-package manager
+package owner
 
 import (
 	"cmp"
@@ -59,7 +59,7 @@ type Input interface{ input() }
 type (
 	// ViewChanged is a new view of the membership; some may be left out.
 	ViewChanged struct{ View *member.View }
-	// Received is a message of another node's manager.
+	// Received is a message of another node's part.
 	Received struct {
 		From member.ID
 		Msg  Message
