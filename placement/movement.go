@@ -89,6 +89,9 @@ func (m marks) keep(homes, holders []member.Address, servers []server, room []in
 	held := make([][]bid, len(servers))
 	for shard, holder := range holders {
 		if i, ok := index[holder]; ok {
+			if held[i] == nil {
+				held[i] = make([]bid, 0, room[i]+1) // what it has, when another joins
+			}
 			held[i] = append(held[i], m.bid(shard, i))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,11 +22,11 @@ type Plan struct {
 	Moves    []Move        // one by one; a shard that moves twice is here twice
 	Rounds   int           // how often shards were chosen to balance; a leave comes before
 	Lasts    time.Duration // from the change to the last shard's arrival
-	Settled  bool          // false when it was still moving shards after 1000 rounds
+	Settled  bool          // false when it was not over after 1000 rounds (fewer beyond 50,000 shards)
 	Warnings []string      // what is not as it should be, and what to do about it
 }
 
-// A Move is one shard's way from one node to another.
+// A Move is one shard's way from one node to another, or back to the same.
 type Move struct {
 	Shard    string
 	From, To member.Address
@@ -70,6 +71,17 @@ func (p Plan) moved() int {
 	return len(shards)
 }
 
+// again is how many moves are of shards that have moved before.
+func (p Plan) again() int { return len(p.Moves) - p.moved() }
+
+// rounds are their number in words.
+func (p Plan) rounds() string {
+	if !p.Settled {
+		return fmt.Sprintf("more than %d", p.Rounds)
+	}
+	return strconv.Itoa(p.Rounds)
+}
+
 // largestRound is the most moves of one round.
 func (p Plan) largestRound() int {
 	perRound := make([]int, p.Rounds+1)
@@ -112,14 +124,12 @@ func (p Plan) course() string {
 	switch {
 	case len(p.Moves) == 0:
 		return ""
-	case !p.Settled:
-		return fmt.Sprintf(", still after %d rounds", p.Rounds)
 	case p.Rounds == 0:
 		return fmt.Sprintf(" at once, in about %v", p.Lasts)
 	case p.Rounds == 1:
 		return fmt.Sprintf(" in 1 round, in about %v", p.Lasts)
 	default:
-		return fmt.Sprintf(" in %d rounds, in about %v", p.Rounds, p.Lasts)
+		return fmt.Sprintf(" in %s rounds, in about %v", p.rounds(), p.Lasts)
 	}
 }
 

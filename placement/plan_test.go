@@ -74,6 +74,8 @@ func TestTraps(t *testing.T) {
 		{"restless", restless{}, 300, "still move after 1000 rounds"},
 		{"load", LeastLoad{}, 300, ""},
 		{"external", External{Otherwise: LeastShardsLegacy{}}, 300, "or use LeastShards, which takes 3 rounds and 31s"},
+		{"very many shards", LeastShards{}, 1 << 20, ""},
+		{"very many shards, one by one", LeastShardsLegacy{}, 1 << 20, "750 shards move in 750 rounds"},
 		{"no shards", LeastShards{}, 0, ""},
 	}
 	for _, tt := range tests {
@@ -84,17 +86,13 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-// restless moves the first shard of the first region for ever.
+// restless moves the oldest shard of the fullest region for ever.
 type restless struct{ LeastShards }
 
 func (restless) Name() string { return "restless" }
 func (restless) Rebalance(s State, _ []string) []string {
-	for _, r := range s.Regions {
-		if len(r.Shards) > 0 {
-			return r.Shards[:1]
-		}
-	}
-	return nil
+	fullest := slices.MaxFunc(s.Regions, func(a, b Region) int { return len(a.Shards) - len(b.Shards) })
+	return slices.Clone(fullest.Shards[:1])
 }
 
 func TestPlanWarns(t *testing.T) {
@@ -133,6 +131,11 @@ func TestPlanWarns(t *testing.T) {
 			}
 		}, nil},
 		{"restless", restless{}, func(*State, *Change) {}, []string{"still move after 1000 rounds"}},
+		{"very slow", LeastShardsLegacy{}, func(s *State, _ *Change) {
+			for shard := 300; shard < 2000; shard++ {
+				s.Regions[0].Shards = append(s.Regions[0].Shards, ShardText(shard))
+			}
+		}, []string{"1000 shards move in more than 1000 rounds"}},
 	}
 	for _, tt := range tests {
 		s, fourth := three()
@@ -179,7 +182,7 @@ func TestPlanIsCarriedOut(t *testing.T) {
 			}
 		}
 		for _, m := range p.Moves {
-			if homes[m.Shard] != m.From || m.From == m.To || m.Round > p.Rounds {
+			if homes[m.Shard] != m.From || m.Round > p.Rounds {
 				rt.Fatalf("move %+v of a shard that is at %v", m, homes[m.Shard])
 			}
 			homes[m.Shard] = m.To
@@ -207,7 +210,7 @@ func TestPlanIsCarriedOut(t *testing.T) {
 }
 
 func TestPlanWarnsOfRepeatedMoves(t *testing.T) {
-	p := Plan{Moves: []Move{{Shard: "1", Round: 1}, {Shard: "2", Round: 1}, {Shard: "1", Round: 2}}, Rounds: 2}
+	p := Plan{Moves: []Move{{Shard: "1", Round: 1}, {Shard: "2", Round: 1}, {Shard: "1", Round: 2}}, Rounds: 2, Settled: true}
 	if got := p.repeated(); !strings.HasPrefix(got, "1 moves are of shards that have moved before") {
 		t.Errorf("%+v: %q, want a warning of one move", p.Moves, got)
 	}

@@ -34,8 +34,12 @@ func PlanChange(strategy Strategy, s State, c Change, pace Pace) Plan {
 	return r.plan
 }
 
-// maxRounds is how many rounds are played before a strategy counts as restless.
-const maxRounds = 1000
+// The most rounds that are played, and the most shards looked at in all of them
+// together: what is not over then takes too long anyway.
+const (
+	maxRounds = 1000
+	maxLooks  = 50_000_000
+)
 
 // A rehearsal is a coordinator without regions: what it wants, happens.
 type rehearsal struct {
@@ -93,19 +97,20 @@ func (r *rehearsal) leave(ids []member.ID) {
 
 // settle plays rounds until nothing moves.
 func (r *rehearsal) settle() {
-	for r.plan.Rounds < maxRounds {
+	limit := min(maxRounds, maxLooks/max(1, r.plan.Shards))
+	for {
 		moves := r.strategy.Rebalance(r.state, nil)
 		if len(moves) == 0 {
 			r.plan.Settled = true
 			return
 		}
-		r.plan.Rounds++
-		from := make([]member.ID, len(moves))
-		for i, shard := range moves {
-			from[i] = r.take(shard)
+		if r.plan.Rounds == limit {
+			return
 		}
-		for i, shard := range moves {
-			r.place(shard, from[i])
+		r.plan.Rounds++
+		from := r.take(moves)
+		for _, shard := range moves {
+			r.place(shard, from[shard])
 		}
 	}
 }
@@ -115,20 +120,27 @@ func (r *rehearsal) region(id member.ID) (int, bool) {
 	return i, i >= 0
 }
 
-// take removes a shard from its region.
-func (r *rehearsal) take(shard string) (from member.ID) {
+// take removes shards from their regions.
+func (r *rehearsal) take(shards []string) (from map[string]member.ID) {
+	from = make(map[string]member.ID, len(shards))
+	for _, shard := range shards {
+		from[shard] = member.ID{}
+	}
 	for i := range r.state.Regions {
 		region := &r.state.Regions[i]
-		if j := slices.Index(region.Shards, shard); j >= 0 {
-			region.Shards = slices.Delete(region.Shards, j, j+1)
-			return region.ID
-		}
+		region.Shards = slices.DeleteFunc(region.Shards, func(shard string) bool {
+			_, taken := from[shard]
+			if taken {
+				from[shard] = region.ID
+			}
+			return taken
+		})
 	}
-	return member.ID{}
+	return from
 }
 
-// place gives a shard a region. What was measured of it counts no longer once
-// it is elsewhere, but a plan needs some measurement: it stays as it is.
+// place gives a shard a region; the one that it left counts as a move too, for
+// its entities had to stop. What was measured of it is taken to stay the same.
 func (r *rehearsal) place(shard string, from member.ID) {
 	to, ok := r.strategy.Allocate(r.state, shard)
 	i, known := r.region(to)
@@ -137,9 +149,7 @@ func (r *rehearsal) place(shard string, from member.ID) {
 		return
 	}
 	r.state.Regions[i].Shards = append(r.state.Regions[i].Shards, shard)
-	if from.Address != to.Address {
-		r.plan.Moves = append(r.plan.Moves, Move{Shard: shard, From: from.Address, To: to.Address, Round: r.plan.Rounds})
-	}
+	r.plan.Moves = append(r.plan.Moves, Move{Shard: shard, From: from.Address, To: to.Address, Round: r.plan.Rounds})
 }
 
 // finish writes down how it ended.

@@ -7,9 +7,13 @@ import (
 	"github.com/troupe-go/troupe/internal/member"
 )
 
+// playedShards bounds the time that Traps takes.
+const playedShards = 3000
+
 // Traps tells what to expect of a strategy before there is a cluster: it plans
 // how a fourth node joins three, and warns when that takes minutes or does not
-// end. It is nothing when all is well.
+// end. It is nothing when all is well. Of more than 3000 shards it plans 3000:
+// for the default that takes a few milliseconds.
 func Traps(strategy Strategy, shards int, pace Pace) []string {
 	const nodes = 3
 	s := State{DataCenter: "any"}
@@ -20,7 +24,7 @@ func Traps(strategy Strategy, shards int, pace Pace) []string {
 	}
 	fourth := s.Members[nodes]
 	s.Members, s.Regions = s.Members[:nodes], s.Regions[:nodes]
-	for shard := range shards {
+	for shard := range min(shards, playedShards) {
 		r := &s.Regions[shard%nodes]
 		r.Shards = append(r.Shards, ShardText(shard))
 	}
@@ -45,22 +49,22 @@ func said(texts ...string) []string {
 }
 
 func (p Plan) restless() string {
-	if p.Settled {
+	if p.Settled || p.again() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("shards still move after %d rounds: %s undoes its own moves, or never has enough; "+
-		"it must come to rest when nothing changes", p.Rounds, p.By)
+	return fmt.Sprintf("shards still move after %d rounds, %d of the moves are of shards that have moved before: "+
+		"%s undoes what it did. It must come to rest when nothing changes", p.Rounds, p.again(), p.By)
 }
 
 // patience is how long a change may take before that is worth a warning.
 const patience = 2 * time.Minute
 
 func (p Plan) slow(strategy Strategy, s State, c Change, pace Pace) string {
-	if !p.Settled || p.Rounds < 2 || p.Lasts <= patience {
+	if p.Rounds < 2 || p.Lasts <= patience || !p.Settled && p.again() > 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%d shards move in %d rounds, at most %d a round: that takes %v. ",
-		p.moved(), p.Rounds, p.largestRound(), p.Lasts)
+	text := fmt.Sprintf("%d shards move in %s rounds, at most %d a round: that takes %v. ",
+		p.moved(), p.rounds(), p.largestRound(), p.Lasts)
 	switch strategy.(type) {
 	case LeastShards:
 		return text + "Raise AbsoluteLimit or RelativeLimit"
@@ -70,15 +74,15 @@ func (p Plan) slow(strategy Strategy, s State, c Change, pace Pace) string {
 		text += "Let it move more in a round, or use LeastShards"
 	}
 	quick := PlanChange(LeastShards{}, s, c, pace)
-	return text + fmt.Sprintf(", which takes %d rounds and %v", quick.Rounds, quick.Lasts)
+	return text + fmt.Sprintf(", which takes %s rounds and %v", quick.rounds(), quick.Lasts)
 }
 
+// repeated is said of plans that come to an end.
 func (p Plan) repeated() string {
-	again := len(p.Moves) - p.moved()
-	if again == 0 {
+	if p.again() == 0 || !p.Settled {
 		return ""
 	}
-	return fmt.Sprintf("%d moves are of shards that have moved before: each is a pause for its entities", again)
+	return fmt.Sprintf("%d moves are of shards that have moved before: each is a pause for its entities", p.again())
 }
 
 // uneven compares with an even number for each: what is a quarter more is said.
