@@ -159,10 +159,9 @@ func (a *arbiter) release(ctx context.Context, owner string) error {
 
 // end stops asking and waits for what runs. What decided for this side is not
 // given back, since a side does not end with one of its nodes: it runs out. What is
-// just being given back has a moment for it, as another side may be asking.
-func (a *arbiter) end() {
-	if a.returning.Load() > 0 {
-		sleep(a.ctx, leaseTry)
+// just being given back has until ctx ends, as another side may be asking.
+func (a *arbiter) end(ctx context.Context) {
+	for a.returning.Load() > 0 && sleep(ctx, giveBackPause/10) {
 	}
 	a.cancel()
 	a.work.Wait()

@@ -92,7 +92,7 @@ func TestDWN02TimedOutLeaseIsUnknown(t *testing.T) {
 				t.Errorf("seed %d: nobody survives, and yet the lease is held: %+v, %v", seed, h, err)
 			}
 			for _, a := range sides {
-				a.end()
+				a.end(t.Context())
 			}
 		}
 	})
@@ -102,7 +102,7 @@ func TestArbiterWinsOnWithoutLosingToItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := store.NewMemory()
 		a := newArbiter(settings{Config: Config{Name: "c", Store: shared}})
-		defer a.end()
+		defer a.end(t.Context())
 		ask := func(woken bool) (granted bool) {
 			t.Helper()
 			a.ask(member.ID{UID: 1}, time.Now(), 30*time.Second)
@@ -138,7 +138,7 @@ func TestArbiterForgetsOldQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := store.NewMemory()
 		a := newArbiter(settings{Config: Config{Name: "c", Store: shared}})
-		defer a.end()
+		defer a.end(t.Context())
 		a.ask(member.ID{UID: 1}, time.Now(), 30*time.Second)
 		old := <-a.answers
 		a.ask(member.ID{UID: 1}, time.Now().Add(time.Second), 30*time.Second)

@@ -174,13 +174,12 @@ func (n *Node) end(why error) {
 		n.err = errors.Join(n.err, n.leave.err)
 	}
 	n.redials.end()
-	n.arbiter.end()
 	n.replies.reject(func(ID) bool { return true }, errEnded)
 	n.enter(phaseActors, n.plan.actors)
 	if err := within(n.plan.actors, n.system.Stop); err != nil {
 		problem(&OverdueError{Phase: phaseActors, After: n.plan.actors, Cause: err})
 	}
-	n.endSeeking(errors.Is(why, ErrKilled))
+	problem(n.leaveStore(errors.Is(why, ErrKilled)))
 	n.loopback.close()
 	n.closeLinks(errors.Is(why, ErrKilled))
 	if drops := n.Drops(); len(drops) > 0 {
@@ -215,6 +214,28 @@ func (n *Node) runEndTasks() error {
 	case <-late.C:
 		_, _, _, tasks := n.progress.state()
 		return &OverdueError{Phase: phaseComponents, Tasks: tasks, After: n.plan.components}
+	}
+}
+
+// leaveStore waits for who asks the store or looks for other nodes, and frees this
+// node's place unless it crashes. What minds no context is left behind.
+func (n *Node) leaveStore(crash bool) error {
+	n.enter(phaseStore, n.plan.store)
+	late := time.NewTimer(n.plan.store)
+	defer late.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), n.plan.store*3/4)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.arbiter.end(ctx)
+		n.endSeeking(ctx, crash)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-late.C:
+		return &OverdueError{Phase: phaseStore, After: n.plan.store}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,8 +14,11 @@ import (
 	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/actor/actortest"
+	"github.com/troupe-go/troupe/discover"
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/sbr"
+	"github.com/troupe-go/troupe/store"
+	"github.com/troupe-go/troupe/store/storetest"
 )
 
 const budget = 28 * time.Second // Config.LeaveWithin
@@ -49,7 +53,7 @@ func TestACT08LeaveHasALimitAndNamesWhatHangs(t *testing.T) {
 		}
 		for _, want := range []string{
 			"hand over: not done within 17s: deaf hand-over", "hand over: patient hand-over: database hangs",
-			"stop components: not done within 1s: deaf component", "stop actors: not done within 4s", "/stuck (in its behavior)",
+			"stop components: not done within 1s: deaf component", "stop actors: not done within 3s", "/stuck (in its behavior)",
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("leave does not name %q: %v", want, err)
@@ -60,6 +64,58 @@ func TestACT08LeaveHasALimitAndNamesWhatHangs(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
+	})
+}
+
+// deafContacts finds the node itself, and once it is deaf minds nobody's patience.
+type deafContacts struct {
+	deaf atomic.Bool
+	hang chan struct{}
+}
+
+func (d *deafContacts) Find(context.Context) ([]discover.Address, error) {
+	if d.deaf.Load() {
+		<-d.hang
+	}
+	return []discover.Address{{Host: "n1", Port: 2552}}, nil
+}
+
+// Neither contacts that mind no context nor a store that does not answer keep a
+// node from ending.
+func TestACT08LeaveWaitsForNeitherContactsNorTheStoreForLong(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		contacts := &deafContacts{hang: make(chan struct{})}
+		n := w.startWith("n1", func(c *troupe.Config) { c.Contacts, c.RequiredContacts = contacts, 1 })
+		if err := n.WhenUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		contacts.deaf.Store(true)
+		time.Sleep(20 * time.Second) // they are asked again
+		began := time.Now()
+		err := n.Leave(context.Background())
+		if took := time.Since(began); took > budget {
+			t.Errorf("with deaf contacts leaving took %v, want at most %v", took, budget)
+		}
+		if want := "leave the store: not done within 1s"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("leave does not name %q: %v", want, err)
+		}
+		close(contacts.hang)
+		synctest.Wait()
+	})
+	inWorld(t, func(t *testing.T, w *world) {
+		faulty := storetest.NewFaulty(store.NewMemory())
+		n := w.startWith("n1", func(c *troupe.Config) { c.Store, c.LeaveWithin = faulty, 3*time.Second })
+		if err := n.WhenUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		faulty.Set(storetest.Hang)
+		began := time.Now()
+		if err := n.Leave(context.Background()); err != nil {
+			t.Errorf("leave while the store hangs: %v", err)
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("with a store that hangs leaving took %v, want at most 3s", took)
+		}
 	})
 }
 
@@ -242,12 +298,12 @@ func TestThePlanIsToldAtTheStartAndWhenItRuns(t *testing.T) {
 		if err := n.Leave(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		for _, phase := range []string{"hand over", "be removed", "stop components", "stop actors", "close links"} {
+		for _, phase := range []string{"hand over", "be removed", "stop components", "stop actors", "leave the store", "close links"} {
 			if got := log.String(); strings.Count(got, `phase="`+phase) != 1 {
 				t.Errorf("the log does not name the phase %q once:\n%s", phase, got)
 			}
 		}
-		want := "hand over within 8.5s, be removed until 10.5s, stop components within 500ms, stop actors within 2s, close links within 1s: 14s in all"
+		want := "hand over within 8.5s, be removed until 10.5s, stop components within 500ms, stop actors within 1.5s, leave the store within 500ms, close links within 1s: 14s in all"
 		if got := log.String(); strings.Count(got, want) != 2 {
 			t.Errorf("the log does not have the plan %q at the start and at the leave:\n%s", want, got)
 		}

@@ -58,8 +58,9 @@ func (s *seeker) start(look func(context.Context) (pause time.Duration)) {
 	})
 }
 
-// endSeeking waits for what runs. A node that does not crash frees its place.
-func (n *Node) endSeeking(crash bool) {
+// endSeeking waits for what runs. A node that does not crash frees its place, if it
+// can before ctx ends.
+func (n *Node) endSeeking(ctx context.Context, crash bool) {
 	s := &n.seeker
 	if s.cancel == nil {
 		return
@@ -69,7 +70,7 @@ func (n *Node) endSeeking(crash bool) {
 	if s.leave == nil || crash {
 		return
 	}
-	if err := within(seekWithin, s.leave); err != nil {
+	if err := s.leave(ctx); err != nil {
 		n.log.Warn("this node's row stays in the store until it runs out", slog.Any("error", err))
 	}
 }
