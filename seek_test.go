@@ -214,7 +214,7 @@ func TestWrongClusterNameEndsTheJoiner(t *testing.T) {
 
 func TestSettingsThatDifferAreRefusedOnBothSides(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		var log strings.Builder
+		var log safeBuffer
 		logged := func(cfg *troupe.Config) {
 			cfg.Seeds = []string{"n1:2552"}
 			cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
