@@ -102,7 +102,19 @@ func join[M any](n node, t Type[M]) (*Entities[M], error) {
 		return nil, fmt.Errorf("join type %q: %w", t.Name, err)
 	}
 	n.Subscribe(r.control.views.set) // for as long as the node lives
+	r.foresee()
 	return &Entities[M]{r}, nil
+}
+
+// foresee warns of a strategy by which shards will move for minutes when a node
+// joins, or without end.
+func (r *shell[M]) foresee() {
+	if r.typ.RebalanceEvery < 0 {
+		return
+	}
+	for _, trap := range placement.Traps(r.typ.Strategy, r.typ.Shards, placement.Pace{Every: r.typ.RebalanceEvery}) {
+		r.log.Warn("strategy moves shards too slowly", "strategy", r.typ.Strategy.Name(), "plan", trap)
+	}
 }
 
 // last registers what is to be done when the node leaves or ends. The end comes

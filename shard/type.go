@@ -38,8 +38,8 @@ type Type[M any] struct {
 	// Role limits the hosting to the nodes that have it. On the others the type
 	// is a proxy: it routes and hosts nothing. Default: every node hosts.
 	Role string
-	// Strategy decides where shards live and which move. Default
-	// [placement.LeastShards].
+	// Strategy decides where shards live and which move; Join warns of one by which
+	// that takes minutes when a node joins. Default [placement.LeastShards].
 	Strategy placement.Strategy
 
 	// Idle is how long an entity lives without a message. Default 2 min; negative
