@@ -4,11 +4,13 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/internal/gossip"
 )
 
@@ -130,6 +132,33 @@ func TestRefusedNodeStopsActingBeforeItIsDowned(t *testing.T) {
 			t.Errorf("the downed node ended with %v, want ErrDowned", err)
 		}
 		w.sees(time.Second, nodes[:2], nodes[:2])
+	})
+}
+
+// Nor does it handle what its own goroutines tell its actors from then on, though
+// that takes no link: others may be about to start what it hosts.
+func TestRefusedNodeHandlesNothingLocal(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		nodes := w.startAll(3)
+		var handled atomic.Int64
+		ref, err := actor.Spawn(nodes[2], "local", func(*actor.Ctx[greeting]) (actor.Behavior[greeting], error) {
+			return func(*actor.Ctx[greeting], greeting) error { handled.Add(1); return nil }, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.refuse(nodes[2], nodes[0])
+		w.refuse(nodes[2], nodes[1])
+		time.Sleep(300 * time.Millisecond)
+		for range 100 {
+			if err := ref.Tell(t.Context(), greet{}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if got := handled.Load(); !nodes[2].Paused() || got > 0 {
+			t.Errorf("paused %v, with %d messages handled since; want true, 0", nodes[2].Paused(), got)
+		}
 	})
 }
 

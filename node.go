@@ -138,12 +138,14 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	n.view.Store(&View{Self: n.id, DataCenter: s.DataCenter})
 	n.log = s.Log.With(slog.String("node", n.id.Address.String()))
 	n.log.Info("this node starts", slog.String("cluster", s.Name), slog.String("to end it takes", n.plan.String()))
-	n.system = actor.NewSystem(actor.Config{Name: n.id.Address.String(), Log: n.log, DeadLetter: s.DeadLetter, Gate: n.gate})
+	n.pulse.start(s.Times.WithDefaults().AcceptablePause)
+	n.system = actor.NewSystem(actor.Config{
+		Name: n.id.Address.String(), Log: n.log, DeadLetter: s.DeadLetter, Shut: n.pulse.paused, Gate: n.gate,
+	})
 	n.loopback = newLoopback(n)
 	if err := n.openOwnPorts(); err != nil {
 		return nil, errors.Join(err, n.endpoint.Close(ctx))
 	}
-	n.pulse.start(s.Times.WithDefaults().AcceptablePause)
 	n.core = newCore(s, n.id)
 	n.arbiter = newArbiter(s)
 	n.join() // the first input, and done before anything can end the node

@@ -178,7 +178,7 @@ func confirmed(v *View, yes map[ID]bool) bool {
 // running for a while, or lost its links to most others, and does not know yet
 // whether it is still a member. Who
 // serves requests should refuse them meanwhile: what it would do may be another node's
-// by now. Entities and served actors are held by themselves.
+// by now. Actors are held by themselves: what they are told waits.
 func (n *Node) Paused() bool { return n.pulse.paused() }
 
 // gate is where timers wait while the node is paused.

@@ -99,6 +99,8 @@ func (in *Inbox[M]) poll(patient bool) (m M, ok bool, err error) {
 			return m, false, c.own.failure
 		case c.stopReason() != Running:
 			return m, false, ErrStopped
+		case c.sys.held() && !c.sys.pass():
+			return m, false, ErrStopped
 		case c.hand == nil && c.fetch() == resting:
 			return m, false, nil
 		}

@@ -144,7 +144,7 @@ func (s *scheduler) work(w *worker, again *core, woken bool) {
 	}()
 	for c = s.next(w, again, woken); c != nil; c = s.next(w, again, false) {
 		again = nil
-		if c.impl.run() {
+		if !c.setAside() && c.impl.run() {
 			again = c
 		}
 	}

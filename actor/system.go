@@ -24,6 +24,9 @@ type Config struct {
 	// Roundtrip, a switch for tests, replaces each message that a local actor is told by what it returns, or makes Tell
 	// return its error; package wire encodes and decodes there. It must return a value of the actor's message type.
 	Roundtrip func(m any) (any, error)
+	// Shut tells whether no actor may act at present: none is started then or handles a message. It is asked before each batch
+	// of messages, so it must be quick. Once it has said so, Gate tells when they may. nil: actors are never held.
+	Shut func() bool
 	// Gate is called before each timer fires, on a goroutine of its own, and may block: the timer fires when it returns true,
 	// and never if it returns false. nil: timers are not held.
 	Gate func() bool
@@ -38,7 +41,7 @@ type System struct {
 	log       *slog.Logger
 	defaults  *options
 	roundtrip func(any) (any, error) // of all kinds
-	gate      func() bool
+	hold      hold
 	letters   deadLetters
 	start     time.Time
 	over      *scope        // of all incarnations that have ended and that nobody waited for
@@ -68,7 +71,7 @@ func NewSystem(cfg Config) *System {
 		log:       cfg.Log,
 		defaults:  &options{mailbox: cfg.Mailbox, stash: defaultStash},
 		roundtrip: cfg.Roundtrip,
-		gate:      cfg.Gate,
+		hold:      hold{shut: cfg.Shut, gate: cfg.Gate},
 		letters:   deadLetters{notify: cfg.DeadLetter},
 		start:     time.Now(),
 		over:      newScope(),
@@ -192,6 +195,3 @@ func (c *core) doing() string {
 
 // now is the time since the system's start.
 func (s *System) now() time.Duration { return time.Since(s.start) }
-
-// pass waits at the gate, if there is one; false lets nothing through.
-func (s *System) pass() bool { return s.gate == nil || s.gate() }
