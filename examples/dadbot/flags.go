@@ -55,11 +55,11 @@ type nodeOptions struct {
 	http, manage string
 	audit        string // a path, or empty
 	level        *slog.LevelVar
-	token        string                // of the management API, or empty: read-only
-	store        database              // nil for none
-	house        house.Config          // without its recorder and log
-	warnings     []error               // of settings that are ignored
-	print        func(io.Writer) error // instead of a start, or nil
+	token        string        // of the management API, or empty: read-only
+	store        database      // nil for none
+	house        house.Config  // without its recorder and log
+	warnings     []error       // of settings that are ignored
+	settings     *settings.Set // where all this comes from
 }
 
 // nodeFlags are the settings of a node as they were written.
@@ -185,10 +185,7 @@ func parseNode(args []string, help io.Writer) (nodeOptions, error) {
 	if err := f.check(i); err != nil {
 		return nodeOptions{}, usageError{f.set.Mention(err)}
 	}
-	f.opts.warnings = warnings
-	if f.set.PrintWanted() {
-		f.opts.print = f.set.Print
-	}
+	f.opts.warnings, f.opts.settings = warnings, f.set
 	return f.opts, nil
 }
 

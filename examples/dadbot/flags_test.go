@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,26 +144,6 @@ func TestSeedsThatAreContacts(t *testing.T) {
 		c := o.house.Cluster
 		if got := fmt.Sprint(c.Contacts); err != nil || got != tt.want || (c.Contacts != nil) != (len(c.Seeds) == 0) {
 			t.Errorf("%s: contacts %s, seeds %v, %v; want contacts %s", tt.flags, got, c.Seeds, err, tt.want)
-		}
-	}
-}
-
-func TestANodeThatCannotBindSaysWhichFlagToChange(t *testing.T) {
-	var servers servers
-	taken, err := servers.listen("-http", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer servers.close()
-	at := taken.Addr().String()
-	for _, flag := range []string{"-manage", "-http", "-listen"} {
-		args := []string{"node", "9", "-manage", "127.0.0.1:0", "-http", "127.0.0.1:0", "-listen", "127.0.0.1:0"}
-		args[slices.Index(args, flag)+1] = at
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), args, &stdout, &stderr)
-		want := "dadbot: " + flag + " " + at + ": address already in use: another node may be running; stop it, or use another port\n"
-		if got := stderr.String(); code != exitFailure || got != want {
-			t.Errorf("with %s taken: exit %d and %q, want %d and %q", flag, code, got, exitFailure, want)
 		}
 	}
 }

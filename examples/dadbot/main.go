@@ -59,10 +59,10 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		for _, w := range opts.warnings {
 			log.Warn("a setting is ignored", "problem", w)
 		}
-		if opts.print != nil {
-			return opts.print(stdout)
+		if opts.settings.PrintWanted() {
+			return opts.settings.Print(stdout)
 		}
-		return runNode(ctx, opts, log)
+		return opts.settings.Mention(runNode(ctx, opts, log))
 	}
 	style, err := parsePlay(args, stdout)
 	if err != nil {

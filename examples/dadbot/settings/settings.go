@@ -119,8 +119,17 @@ func (s *Set) Mention(err error) error {
 			lines[i] += " (" + strings.Join(slices.Compact(from), ", ") + ")"
 		}
 	}
-	return errors.New(strings.Join(lines, "\n"))
+	return mentioned{err, strings.Join(lines, "\n")}
 }
+
+// A mentioned error has more words than the one that it wraps.
+type mentioned struct {
+	error
+	text string
+}
+
+func (m mentioned) Error() string { return m.text }
+func (m mentioned) Unwrap() error { return m.error }
 
 var flagInText = regexp.MustCompile(`(?:^|\s)-([a-z][a-z-]*)`)
 
