@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/shard"
 	"github.com/troupe-go/troupe/transport"
+	"github.com/troupe-go/troupe/transport/certtest"
 	"github.com/troupe-go/troupe/wire"
 )
 
@@ -54,6 +55,7 @@ type fleet struct {
 	t      *testing.T
 	dice   *rand.Rand
 	net    *transport.Memory
+	tls    *transport.TLS
 	secret transport.Secret
 	owners *owners
 
@@ -68,8 +70,12 @@ func newFleet(t *testing.T, seed uint64, size int) *fleet {
 		owners: &owners{t: t, last: map[string]troupe.ID{}},
 		nodes:  make([]*troupe.Node, size), types: make([]*shard.Entities[touch], size),
 	}
-	if seed%2 == 0 {
+	switch seed % 4 { // and plain links for the others
+	case 2:
 		f.secret = "a secret of these nodes alone"
+	case 3:
+		files := certtest.NewAuthority(t).Issue(t, "127.0.0.1")
+		f.tls = &transport.TLS{CertFile: files.Cert, KeyFile: files.Key, CAFile: files.CA}
 	}
 	for place := range size {
 		f.start(place)
@@ -87,7 +93,7 @@ func (f *fleet) start(place int) {
 		all = append(all, address(i).String())
 	}
 	node, err := troupe.Start(f.t.Context(), troupe.Config{
-		Listen: address(place).String(), Contacts: all, Secret: f.secret,
+		Listen: address(place).String(), Contacts: all, TLS: f.tls, Secret: f.secret,
 		Transport: f.net, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -77,7 +77,7 @@ func (f *fleet) fault() string {
 	size := len(f.nodes)
 	a := f.dice.IntN(size)
 	b := (a + 1 + f.dice.IntN(size-1)) % size
-	switch f.dice.IntN(5) {
+	switch f.dice.IntN(6) {
 	case 0:
 		f.kill(a)
 		f.after(f.between(0, 20*time.Second), func() { f.restart() })
@@ -91,6 +91,12 @@ func (f *fleet) fault() string {
 	case 3:
 		f.during(a, f.others(a), f.net.Cut)
 		return fmt.Sprintf("%d cut off", a)
+	case 4:
+		f.during(a, f.others(a), f.net.Refuse)
+		for _, other := range f.others(a) {
+			f.net.Reset(address(a), address(other))
+		}
+		return fmt.Sprintf("%d refused by all", a)
 	default:
 		d := f.between(time.Millisecond, 300*time.Millisecond)
 		for _, other := range f.others(a) {
