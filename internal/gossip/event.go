@@ -131,6 +131,7 @@ const (
 	Late                            // gossip that waited too long, or an answer to nothing
 	Departing                       // self is on its way out and takes nobody in
 	WasRemoved                      // the sender was removed from this cluster
+	Undecided                       // a join, while it is not known how the member at its address ended; see [Early]
 	OtherID                         // the sender belongs to another cluster of this name; see [OtherCluster]
 	WrongCluster                    // the sender belongs to a cluster of another name
 	Outdated                        // a join by an earlier incarnation than the member at its address
@@ -140,7 +141,7 @@ const (
 
 var reasonNames = [reasonCount]string{
 	"not a member", "stranger", "sender unreachable", "other incarnation", "without self", "late", "leaving",
-	"was removed", "another cluster of this name", "wrong cluster", "outdated", "malformed",
+	"was removed", "undecided", "another cluster of this name", "wrong cluster", "outdated", "malformed",
 }
 
 // String gives the name under which the reason is counted.

@@ -89,6 +89,10 @@ type (
 	// process of an incarnation is gone. It is downed, and all hurry to remove it.
 	Crashed struct{ ID member.ID }
 
+	// Early is a join that is not looked at, because votes on whether the member at
+	// the joiner's address has crashed are still coming in. It asks again.
+	Early struct{ Joiner member.ID }
+
 	// LinkBroke tells that this node's link to a peer, once made, ended as it
 	// does when a process dies: closed or reset without a goodbye, and not by
 	// this side or for want of an answer. Package membership judges it.
@@ -121,6 +125,7 @@ func (ExitDone) gossipInput()        {}
 func (Quarantined) gossipInput()     {}
 func (Expelled) gossipInput()        {}
 func (Crashed) gossipInput()         {}
+func (Early) gossipInput()           {}
 func (LinkBroke) gossipInput()       {}
 func (Dialed) gossipInput()          {}
 func (PrepareShutdown) gossipInput() {}

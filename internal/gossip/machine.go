@@ -143,6 +143,8 @@ func (m *Machine) handle(in Input) {
 		m.leave.handedOver = true
 	case Crashed:
 		m.crashed(in.ID)
+	case Early:
+		m.ignored[Undecided]++
 	case Quarantined:
 		m.terminated(in.ID)
 	case Expelled:

@@ -13,10 +13,8 @@ import (
 func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 	k := &c.crashes
 	for _, ballot := range k.ballots {
-		for _, m := range c.machine.View().Members {
-			if m.ID != k.self && m.ID != ballot.Suspect {
-				out.Send = append(out.Send, gossip.Packet{To: m.ID, Msg: ballot})
-			}
+		for _, to := range k.counters(c.machine.View(), ballot.Suspect) {
+			out.Send = append(out.Send, gossip.Packet{To: to, Msg: ballot})
 		}
 	}
 	out.Events = append(out.Events, k.events...)
@@ -38,6 +36,71 @@ func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 		out.Events = append(out.Events, gossip.ListenerLost{})
 		c.down(now, k.self, out)
 	}
+}
+
+// joining is who asks to be let in by an input.
+func joining(in gossip.Input) (member.ID, bool) {
+	r, ok := in.(gossip.Received)
+	if !ok {
+		return member.ID{}, false
+	}
+	_, ok = r.Msg.(gossip.Join)
+	return r.From, ok
+}
+
+// undecided tells whether it is too early for somebody to join. A process that a
+// supervisor starts again at once would drive out its predecessor before votes
+// are in that this one has crashed, and without them nobody may take over from
+// it before the margin. So it waits, if enough can vote, for twice the time of
+// isolation since the link broke.
+func (k *crashes) undecided(now time.Time, v *member.View, joiner member.ID) bool {
+	i := slices.IndexFunc(k.suspects, func(s *suspicion) bool {
+		return s.node.Address == joiner.Address && s.node != joiner
+	})
+	if i < 0 || now.Sub(k.suspects[i].broke) >= 2*k.isolation {
+		return false
+	}
+	members, voters := 0, 0
+	for _, m := range v.Members {
+		if m.DataCenter != v.DataCenter {
+			continue
+		}
+		members++
+		if mayVote(m) && m.ID != k.suspects[i].node {
+			voters++
+		}
+	}
+	return voters >= majority(members)
+}
+
+// In a cluster of up to countedByAll everybody counts the votes; in a larger one
+// countedBy do, the first members that the voter can reach. If all of those have ended too, silence finds it.
+const (
+	countedByAll = 32
+	countedBy    = 16
+)
+
+// counters lists, in order, who is told the votes of this node about a suspect. Votes to
+// everybody are as many as the square of the members. The first ones are whose
+// turn it is to down the suspect, see verdict; and any majority counts, whoever
+// counts it.
+func (k *crashes) counters(v *member.View, suspect member.ID) []member.ID {
+	most := len(v.Members)
+	if most > countedByAll {
+		most = countedBy
+	}
+	var to []member.ID
+	for _, m := range v.Members {
+		if len(to) == most {
+			break
+		}
+		_, broken := k.find(m.ID)
+		if m.ID == k.self || m.ID == suspect || most == countedBy && (broken || !mayVote(m) || m.DataCenter != v.DataCenter || !v.Reachable(m.ID)) {
+			continue
+		}
+		to = append(to, m.ID)
+	}
+	return to
 }
 
 // Vouches tells whether this node may confirm to another one that it is still a

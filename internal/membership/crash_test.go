@@ -296,3 +296,46 @@ func TestNodeThatLosesItsListenerDownsItself(t *testing.T) {
 		t.Error("node 2 has not ended")
 	}
 }
+
+// A process that was killed is started again at once, and asks each second to be
+// let in: before that, the others confirm the crash, so that nobody rests a margin.
+func TestRestartAtOnceIsAConfirmedCrash(t *testing.T) {
+	for _, tt := range []struct {
+		size    int
+		crashed bool // confirmed before the new incarnation is in
+		in      time.Duration
+	}{
+		{size: 2, crashed: false, in: 0}, // nobody can confirm: there is nothing to wait for
+		{size: 3, crashed: true, in: time.Second},
+		{size: 5, crashed: true, in: time.Second},
+	} {
+		w := newWorld(tt.size, sbr.Settings{})
+		who := tt.size - 1
+		old, again := w.ids[who], member.ID{Address: w.ids[who].Address, UID: 100}
+		w.dies(who)
+		start := w.now
+		w.ids[who], w.dead[who] = again, false
+		w.cores[who] = New(Config{Gossip: gossip.Config{Self: again, Cluster: "test", Rand: rand.New(rand.NewPCG(9, 9))}})
+		w.step(who, gossip.JoinAddress{Address: w.ids[0].Address})
+		for w.seen(0, who) == 0 && w.now.Sub(start) < 10*time.Second {
+			w.run(50 * time.Millisecond)
+			for i := range who {
+				w.step(i, gossip.Dialed{Peer: old, Result: gossip.Replaced})
+			}
+		}
+		if took := w.now.Sub(start); took != tt.in {
+			t.Errorf("of %d: the new incarnation was let in after %v, want %v", tt.size, took, tt.in)
+		}
+		w.run(5 * time.Second)
+		for i := range who {
+			v := w.cores[i].Machine().View()
+			if _, there := v.Member(old); there || slices.Contains(v.Crashed, old) != tt.crashed {
+				t.Errorf("of %d: node %d has the old incarnation among the members %v, among the crashed %v; want false, %v",
+					tt.size, i, there, slices.Contains(v.Crashed, old), tt.crashed)
+			}
+		}
+		if m, ok := w.cores[0].Machine().View().Member(again); !ok || m.Status != member.Up {
+			t.Errorf("of %d: the new incarnation is %v, want Up", tt.size, m.Status)
+		}
+	}
+}

@@ -77,7 +77,11 @@ func (c *Core) Machine() *gossip.Machine { return c.machine }
 // Step feeds one input and returns what the node must do.
 func (c *Core) Step(now time.Time, in gossip.Input) Output {
 	var out Output
-	c.crashes.step(now, c.machine.View(), in, c.machine.Quiet(now))
+	v := c.machine.View()
+	c.crashes.step(now, v, in, c.machine.Quiet(now))
+	if join, ok := joining(in); ok && c.crashes.undecided(now, v, join) {
+		in = gossip.Early{Joiner: join}
+	}
 	c.step(now, in, &out)
 	c.confirmCrashes(now, in, &out)
 	if !c.resolverWake.IsZero() && !now.Before(c.resolverWake) {
