@@ -32,8 +32,8 @@ type LeastLoad struct {
 	// Tolerance is the difference between two regions, as a share of the mean
 	// of all, that is left alone. Default 0.2; negative for none.
 	Tolerance float64
-	// Limit is how many shards a round moves at most. Default 10. The next
-	// round waits until all have arrived.
+	// Limit is how many shards a round moves at most. Default a twentieth of all,
+	// at least 10. The next round waits until all have arrived.
 	Limit int
 	// Settle is how long a shard stays where it is at least, and so how often it
 	// can move. Default 1 min; negative for no such time.
@@ -60,13 +60,15 @@ func (l LeastLoad) Rebalance(s State, inProgress []string) []string {
 		return nil
 	}
 	burdens := l.burdens(s)
-	mean := 0.0
+	mean, shards := 0.0, 0
 	for _, b := range burdens {
 		mean += b.load / float64(len(burdens))
+		shards += len(b.Shards)
 	}
 	tolerated := max(0, cmp.Or(l.Tolerance, 0.2)) * mean
+	limit := max(1, cmp.Or(l.Limit, max(10, shards/20)))
 	var moves []string
-	for len(moves) < max(1, cmp.Or(l.Limit, 10)) {
+	for len(moves) < limit {
 		shard, ok := relieve(burdens, tolerated)
 		if !ok {
 			break
@@ -107,7 +109,7 @@ func (l LeastLoad) burdens(s State) []burden {
 	settle := cmp.Or(l.Settle, time.Minute)
 	burdens := make([]burden, 0, len(s.Regions))
 	known, measured := 0.0, 0
-	for _, c := range s.candidates() {
+	for c := range s.candidates() {
 		b := burden{candidate: c, shards: make([]weighed, 0, len(c.Shards))}
 		for _, shard := range c.Shards {
 			load, ok := s.Loads[shard]
@@ -151,9 +153,16 @@ func (l LeastLoad) cost(load Load) float64 {
 // from the next. A shard costs less than the two differ by, so the sum of the
 // squares falls with every move, and moves come to an end.
 func relieve(burdens []burden, tolerated float64) (shard string, ok bool) {
-	slices.SortStableFunc(burdens, func(a, b burden) int { return cmp.Compare(b.load, a.load) })
-	least := len(burdens) - 1
-	for from := range least {
+	if len(burdens) == 0 {
+		return "", false
+	}
+	least := 0
+	for i := range burdens {
+		if heavier(burdens, least, i) {
+			least = i
+		}
+	}
+	for from := next(burdens, -1); from != least; from = next(burdens, from) {
 		b := &burdens[from]
 		gap := b.load - burdens[least].load
 		if gap <= tolerated {
@@ -168,6 +177,24 @@ func relieve(burdens []burden, tolerated float64) (shard string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// heavier tells whether burden i is before j from the heaviest to the lightest.
+func heavier(burdens []burden, i, j int) bool {
+	return cmp.Or(cmp.Compare(burdens[j].load, burdens[i].load), cmp.Compare(i, j)) < 0
+}
+
+// next gives the burden behind i from the heaviest to the lightest, the first
+// for -1. A search for each is quicker than a new order after each move: the
+// first one nearly always has what is wanted.
+func next(burdens []burden, i int) int {
+	found := -1
+	for j := range burdens {
+		if (i < 0 || heavier(burdens, i, j)) && (found < 0 || heavier(burdens, j, found)) {
+			found = j
+		}
+	}
+	return found
 }
 
 // fitting finds the shard to move across the gap: the greatest that does not

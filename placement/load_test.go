@@ -175,7 +175,7 @@ func BenchmarkLeastLoad(b *testing.B) {
 	b.Run("rebalance", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if moves := (LeastLoad{}).Rebalance(s, nil); len(moves) != 10 {
+			if moves := (LeastLoad{}).Rebalance(s, nil); len(moves) != 500 {
 				b.Fatal(fmt.Sprint(moves))
 			}
 		}

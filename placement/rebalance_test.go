@@ -63,6 +63,8 @@ func TestSHD13RebalanceSettles(t *testing.T) {
 		{"one at a time", LeastShards{AbsoluteLimit: 1}, 90},
 		// The legacy algorithm stops a threshold short of the optimum.
 		{"legacy", LeastShardsLegacy{Threshold: 10, MaxSimultaneous: 20}, 80},
+		{"by load, nothing measured", LeastLoad{Tolerance: -1}, 90},
+		{"external, no homes set", External{}, 90},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -165,23 +167,25 @@ func TestAllocateWithoutRegions(t *testing.T) {
 }
 
 func BenchmarkAllocate(b *testing.B) {
-	for _, strategy := range []Strategy{LeastShards{}, ConsistentHashing{}} {
-		b.Run(strategy.Name(), func(b *testing.B) {
-			s := cluster(10)
-			fill(b, LeastShards{}, &s, 1000)
-			b.ReportAllocs()
-			for b.Loop() {
-				strategy.Allocate(s, "320")
-			}
-		})
-	}
+	benchmark(b, func(strategy Strategy, s State) { strategy.Allocate(s, "320") })
 }
 
 func BenchmarkRebalance(b *testing.B) {
-	s := cluster(10)
-	fill(b, LeastShards{}, &s, 1000)
-	b.ReportAllocs()
-	for b.Loop() {
-		LeastShards{}.Rebalance(s, nil)
+	benchmark(b, func(strategy Strategy, s State) { strategy.Rebalance(s, nil) })
+}
+
+// benchmark asks each strategy in a cluster of usual size and in a large one.
+func benchmark(b *testing.B, ask func(Strategy, State)) {
+	for _, size := range []struct{ regions, shards int }{{10, 1000}, {1000, 10_000}} {
+		s := cluster(size.regions)
+		fill(b, LeastShards{}, &s, size.shards)
+		for _, strategy := range []Strategy{LeastShards{}, LeastShardsLegacy{}, ConsistentHashing{}, LeastLoad{}, External{}} {
+			b.Run(fmt.Sprintf("%s/%d", strategy.Name(), size.regions), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					ask(strategy, s)
+				}
+			})
+		}
 	}
 }

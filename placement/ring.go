@@ -24,8 +24,9 @@ type point struct {
 func newRing(nodes []string, factor int) ring {
 	points := make([]point, 0, len(nodes)*factor)
 	for i, node := range nodes {
+		h := ringHash(node)
 		for r := 1; r <= factor; r++ {
-			points = append(points, point{at: ringPosition(ringHash(node), r), node: i})
+			points = append(points, point{at: ringPosition(h, r), node: i})
 		}
 	}
 	slices.SortFunc(points, func(a, b point) int {

@@ -3,6 +3,7 @@ package placement
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -17,20 +18,22 @@ type candidate struct {
 }
 
 // candidates are the regions on known members, in the order of s.Regions.
-func (s State) candidates() []candidate {
-	cs := make([]candidate, 0, len(s.Regions))
-	var version Version // of the one before: most have the same
-	for _, r := range s.Regions {
-		m, ok := s.member(r.ID)
-		if !ok {
-			continue
+func (s State) candidates() iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		var version Version // of the one before: most have the same
+		for _, r := range s.Regions {
+			m, ok := s.member(r.ID)
+			if !ok {
+				continue
+			}
+			if m.AppVersion != version.text {
+				version = versionOf(m.AppVersion)
+			}
+			if !yield(candidate{Region: r, status: m.Status, version: version}) {
+				return
+			}
 		}
-		if m.AppVersion != version.text {
-			version = versionOf(m.AppVersion)
-		}
-		cs = append(cs, candidate{Region: r, status: m.Status, version: version})
 	}
-	return cs
 }
 
 // compare orders candidates by suitability, the best first: those that stay
@@ -60,32 +63,37 @@ func going(s member.Status) bool {
 
 // ranked are the candidates, the most suitable first.
 func (s State) ranked() []candidate {
-	cs := s.candidates()
+	cs := slices.Collect(s.candidates())
 	slices.SortStableFunc(cs, candidate.compare)
 	return cs
 }
 
 // mostSuitable is the first minimum in the order of s.Regions.
-func (s State) mostSuitable() (member.ID, bool) {
-	cs := s.candidates()
-	if len(cs) == 0 {
-		return member.ID{}, false
+func (s State) mostSuitable() (id member.ID, ok bool) {
+	var best candidate
+	for c := range s.candidates() {
+		if !ok || c.compare(best) < 0 {
+			best, ok = c, true
+		}
 	}
-	return slices.MinFunc(cs, candidate.compare).ID, true
+	return best.ID, ok
 }
 
 // Hold tells in words why this is no time to rebalance, or nothing when it is
 // one. What is moved while versions are mixed or while members are joining would
 // soon be moved again; and see [State.stuck].
 func (s State) Hold() string {
-	cs := s.candidates()
-	if len(cs) == 0 {
-		return "there is no region on a known member"
-	}
-	for _, c := range cs {
-		if c.version.Compare(cs[0].version) != 0 {
-			return fmt.Sprintf("a rolling update is on: %s and %s run different versions", cs[0].ID, c.ID)
+	var first candidate
+	for c := range s.candidates() {
+		if first.ID.IsZero() {
+			first = c
 		}
+		if c.version.Compare(first.version) != 0 {
+			return fmt.Sprintf("a rolling update is on: %s and %s run different versions", first.ID, c.ID)
+		}
+	}
+	if first.ID.IsZero() {
+		return "there is no region on a known member"
 	}
 	for _, m := range s.Members {
 		if m.DataCenter == s.DataCenter && (m.Status == member.Joining || m.Status == member.WeaklyUp) {

@@ -1,7 +1,9 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
@@ -69,7 +71,8 @@ func (p Plan) slow(strategy Strategy, s State, c Change, pace Pace) string {
 	case LeastShards:
 		return text + "Raise AbsoluteLimit or RelativeLimit"
 	case LeastShardsLegacy:
-		text += fmt.Sprintf("Raise Threshold and MaxSimultaneous to about %d, or use LeastShards", max(2, p.Shards/30))
+		tenth := max(2, p.Shards/(10*max(1, len(p.staying())))) // of what a node has; it may be off by as much
+		text += fmt.Sprintf("Raise Threshold and MaxSimultaneous to about %d, or use LeastShards", tenth)
 	default:
 		text += "Let it move more in a round, or use LeastShards"
 	}
@@ -85,37 +88,32 @@ func (p Plan) repeated() string {
 	return fmt.Sprintf("%d moves are of shards that have moved before: each is a pause for its entities", p.again())
 }
 
-// uneven compares with an even number for each: what is a quarter more is said.
+// staying are the nodes that do not leave.
+func (p Plan) staying() []NodePlan {
+	return slices.DeleteFunc(slices.Clone(p.Nodes), func(n NodePlan) bool { return n.Leaves })
+}
+
+// uneven tells of the node that is furthest from an even share, if that is more
+// than a quarter of it.
 func (p Plan) uneven() string {
-	stay, most := 0, NodePlan{}
-	for _, n := range p.Nodes {
-		if !n.Leaves {
-			stay++
-			if n.After > most.After {
-				most = n
-			}
-		}
-	}
-	if stay == 0 {
+	nodes := p.staying()
+	if len(nodes) == 0 {
 		return ""
 	}
-	even := (p.Shards + stay - 1) / stay
-	if most.After <= even+max(1, even/4) {
+	even := (p.Shards + len(nodes) - 1) / len(nodes)
+	off := func(n NodePlan) int { return max(n.After-even, even-n.After) }
+	worst := slices.MaxFunc(nodes, func(a, b NodePlan) int { return cmp.Compare(off(a), off(b)) })
+	if off(worst) <= max(1, even/4) {
 		return ""
 	}
-	return fmt.Sprintf("%s ends with %d shards, where %d would be even", most.Address, most.After, even)
+	return fmt.Sprintf("%s ends with %d shards, where %d would be even", worst.Address, worst.After, even)
 }
 
 func (p Plan) idle() string {
-	stay := 0
-	for _, n := range p.Nodes {
-		if !n.Leaves {
-			stay++
-		}
-	}
-	if p.Shards == 0 || p.Shards >= stay {
+	nodes := len(p.staying())
+	if p.Shards == 0 || p.Shards >= nodes {
 		return ""
 	}
 	return fmt.Sprintf("%d shards for %d nodes: %d have nothing to do. Ten times the nodes that there may ever be is a good number, "+
-		"which cannot be changed while the cluster runs", p.Shards, stay, stay-p.Shards)
+		"which cannot be changed while the cluster runs", p.Shards, nodes, nodes-p.Shards)
 }
