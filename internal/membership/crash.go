@@ -252,7 +252,9 @@ func mayVote(m member.Member) bool { return m.UpNumber != member.NeverUp && m.St
 
 // cutOff is when this node has to stop acting, because by then it will have been
 // out of touch, for half the time of isolation, with so many that they might confirm its crash;
-// zero while they could not. Those that are unreachable anyway count as such.
+// zero while they could not. Those that are unreachable anyway count as such, but not on
+// the word of those that this node has lost itself: a member that hears nobody, and is
+// heard, holds everybody for unreachable.
 func (k *crashes) cutOff(v *member.View) time.Time {
 	if len(k.suspects) == 0 {
 		return time.Time{}
@@ -271,7 +273,7 @@ func (k *crashes) cutOff(v *member.View) time.Time {
 				first = heard
 			}
 			lost = append(lost, heard)
-		} else if m.ID != k.self && !v.Reachable(m.ID) {
+		} else if m.ID != k.self && k.missed(v, m.ID) {
 			lost = append(lost, time.Time{})
 		}
 	}
@@ -285,6 +287,18 @@ func (k *crashes) cutOff(v *member.View) time.Time {
 		at = first
 	}
 	return at.Add(k.isolation / 2)
+}
+
+// missed tells whether this node, or another one with which it is in touch, does not
+// reach a member.
+func (k *crashes) missed(v *member.View, id member.ID) bool {
+	return slices.ContainsFunc(v.Observations, func(o member.Observation) bool {
+		if o.Subject != id || o.Observer == k.self {
+			return o.Subject == id
+		}
+		_, broken := k.find(o.Observer)
+		return !broken && !slices.Contains(v.Observations, member.Observation{Observer: k.self, Subject: o.Observer})
+	})
 }
 
 // deaf takes the result of dialing the own listener: true when it was refused

@@ -106,6 +106,38 @@ func TestWhatSpeaksForACrash(t *testing.T) {
 	}
 }
 
+// A member whose port refuses in its name still reaches the others, and has told
+// somebody that it reaches nobody.
+func TestNobodyIsCutOffOnTheWordOfTheLost(t *testing.T) {
+	now := time.Unix(1000, 0)
+	observed := func(observer, subject int) member.Observation {
+		return member.Observation{Observer: node(observer), Subject: node(subject)}
+	}
+	tests := []struct {
+		name         string
+		observations []member.Observation
+		want         bool
+	}{
+		{"nobody else is missed", nil, false},
+		{"the one whose link broke misses all others", []member.Observation{observed(4, 1), observed(4, 2), observed(4, 3)}, false},
+		{"one that is silent here misses all others", []member.Observation{observed(0, 3), observed(3, 1), observed(3, 2)}, false},
+		{"this node misses two more", []member.Observation{observed(0, 2), observed(0, 3)}, true},
+		{"one in touch misses two more", []member.Observation{observed(1, 2), observed(1, 3)}, true},
+	}
+	for _, tt := range tests {
+		k := &crashes{self: node(0), isolation: isolation}
+		v := viewOf(5, 0)
+		k.step(now, v, gossip.LinkBroke{Peer: node(4)}, false)
+		v.Observations = tt.observations
+		for _, o := range tt.observations {
+			v.Unreachable = append(v.Unreachable, o.Subject)
+		}
+		if got := !k.cutOff(v).IsZero(); got != tt.want {
+			t.Errorf("%s: node 0 is cut off: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestTwoNodesNeverConfirm(t *testing.T) {
 	w := newWorld(2, sbr.Settings{})
 	w.dies(1)
