@@ -37,7 +37,7 @@ type enrolment struct {
 	own        member.ClusterID // that this node proposes
 	generation store.Generation // zero: not in the table
 	enrolled   time.Time        // when the last answer to that was asked for
-	vacant     time.Time        // since when nobody was in it; zero: somebody is, or that is not known
+	vacant     time.Time        // since when nobody was in it, who could have been; zero: somebody is, or that is not known
 	looked     time.Time        // for members that are missing
 	said       string           // the last trouble in the log
 }
@@ -83,6 +83,9 @@ func (e *enrolment) attend(ctx context.Context) time.Duration {
 // enter looks for members to join, or founds the cluster.
 func (e *enrolment) enter(ctx context.Context) error {
 	rows, err := e.find(ctx)
+	if err == nil && rows == 0 {
+		err = e.tryWriting(ctx)
+	}
 	switch now := time.Now(); {
 	case err != nil || rows > 0:
 		e.vacant = time.Time{}
@@ -92,6 +95,23 @@ func (e *enrolment) enter(ctx context.Context) error {
 		return e.found(ctx)
 	}
 	return err
+}
+
+// tryWriting takes a lease and gives it back. A store that answers and takes
+// nothing, for want of room or of a primary, is away for the members too: it says
+// nothing about them that their rows have run out.
+func (e *enrolment) tryWriting(ctx context.Context) error {
+	try, cancel := context.WithTimeout(ctx, seekWithin)
+	defer cancel()
+	name, owner := "troupe.founding/"+e.row.Cluster, e.n.id.String()
+	got, err := e.store.Acquire(try, name, owner, enrolAgain)
+	if errors.Is(err, store.ErrHeld) {
+		return nil // so somebody else could write just now
+	}
+	if err != nil {
+		return err
+	}
+	return e.store.Release(try, name, owner, got.Token)
 }
 
 // find tells the membership who is in the table. Members that say they are of

@@ -362,6 +362,57 @@ func TestOutageOfTheStoreIsNoReasonToFound(t *testing.T) {
 	})
 }
 
+// A full is a store that answers and takes nothing for a while, like one whose disk is full.
+type full struct {
+	store.Store
+	down atomic.Bool
+}
+
+func (f *full) Refresh(ctx context.Context, r store.Runner, g store.Generation, ttl time.Duration) error {
+	if f.down.Load() {
+		return store.ErrUnknown
+	}
+	return f.Store.Refresh(ctx, r, g, ttl)
+}
+
+func (f *full) Found(ctx context.Context, cluster, proposal string, ttl time.Duration) (string, error) {
+	if f.down.Load() {
+		return "", store.ErrUnknown
+	}
+	return f.Store.Found(ctx, cluster, proposal, ttl)
+}
+
+func (f *full) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (store.Holding, error) {
+	if f.down.Load() {
+		return store.Holding{}, store.ErrUnknown
+	}
+	return f.Store.Acquire(ctx, name, owner, ttl)
+}
+
+// Whoever starts meanwhile sees all rows run out, and must not be the first to
+// write when there is room again: the members would be refused for ever.
+func TestFullStoreIsNoReasonToFound(t *testing.T) {
+	for late := time.Duration(0); late < time.Second; late += 125 * time.Millisecond {
+		inWorld(t, func(t *testing.T, w *world) {
+			db := &full{Store: store.NewMemory()}
+			nodes := []*troupe.Node{w.startWith("n1", withStore(db)), w.startWith("n2", withStore(db))}
+			w.sees(30*time.Second, nodes, nodes)
+			db.down.Store(true)
+			time.Sleep(20*time.Second + late)
+			nodes = append(nodes, w.startWith("n3", withStore(db)))
+			time.Sleep(20 * time.Second)
+			db.down.Store(false)
+			time.Sleep(20 * time.Second)
+			for _, n := range nodes {
+				if got, want := n.View().Cluster, nodes[0].View().Cluster; len(n.View().Members) != 3 || got != want || n.Err() != nil {
+					t.Errorf("%v after the full second: %v has %d members of cluster %v, and ended with %v; want 3 of %v",
+						late, n.ID(), len(n.View().Members), got, n.Err(), want)
+				}
+			}
+		})
+	}
+}
+
 // A cluster that was founded without a store keeps its id when it gets one.
 func TestStoreLearnsOfAClusterThatExists(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
