@@ -14,6 +14,7 @@ type claim struct {
 	askAt   time.Time
 	gap     time.Duration
 
+	last    bool // only one grant was missing when it was asked for
 	leasing bool // the lease has been asked for
 	leased  bool
 }
@@ -37,11 +38,12 @@ func (c *Core) advanceClaim(now time.Time) {
 	}
 	cl := c.claim
 	missing := c.missing(now)
-	if len(missing) > 0 && !now.Before(cl.askAt) {
-		cl.askAt = now.Add(cl.gap)
+	last := len(missing) == 1 && !now.Before(c.blind)
+	if len(missing) > 0 && (!now.Before(cl.askAt) || last && !cl.last) {
+		cl.askAt, cl.last = now.Add(cl.gap), last
 		cl.gap = min(2*cl.gap, c.set.Retry)
 		for _, id := range missing {
-			c.say(id, Claim{cl.term, c.set.Agree})
+			c.say(id, Claim{cl.term, last, c.set.Agree})
 		}
 	}
 	switch {
@@ -93,13 +95,13 @@ func (c *Core) granted(from member.ID, term Term) {
 // claimed keeps a rival's claim until it can be answered: at once, or when this
 // node does not hold itself for the right one any more and its instance has ended. Of two
 // rivals the right one is kept; the other asks again.
-func (c *Core) claimed(from member.ID, term Term) {
-	c.hear(term.N)
-	if term.Node != from {
+func (c *Core) claimed(from member.ID, m Claim) {
+	c.hear(m.Term.N)
+	if m.Term.Node != from {
 		return
 	}
 	if right, _ := c.right(); c.rival.IsZero() || c.rival.Node == from || from == right || c.rival.Node != right {
-		c.rival = term
+		c.rival, c.rivalLast = m.Term, m.Last
 	}
 }
 
@@ -107,10 +109,10 @@ func (c *Core) answerRival() {
 	switch {
 	case c.rival.IsZero():
 	case !c.lives(c.rival.Node):
-		c.rival = Term{}
+		c.rival, c.rivalLast = Term{}, false
 	case c.tenure == nil && c.claim == nil:
 		c.say(c.rival.Node, Granted{c.rival, c.top})
-		c.rival = Term{}
+		c.rival, c.rivalLast = Term{}, false
 	}
 }
 

@@ -20,6 +20,8 @@ type Core struct {
 	claim  *claim  // nil while this node does not ask to start
 	tenure *tenure // nil while it has no instance
 	rival  Term    // a claim of another node that waits for an answer
+	// rivalLast: nothing but this node's grant is missing to it.
+	rivalLast bool
 
 	owner  Term // where messages go; zero: nowhere
 	closed Term // the last owner that asked to send nothing more
@@ -138,7 +140,7 @@ func (c *Core) received(now time.Time, from member.ID, m Message) {
 		c.here(m.Term)
 	case Claim:
 		c.compare(from, m.Agree)
-		c.claimed(from, m.Term)
+		c.claimed(from, m)
 	case Granted:
 		c.hear(m.Top)
 		c.granted(from, m.Claim)

@@ -17,9 +17,11 @@ type (
 	Hello struct{ Agree string }
 	// Here says who owns it: Term.Node.
 	Here struct{ Term Term }
-	// Claim asks for the grant to start, each time anew until it is answered.
+	// Claim asks for the grant to start, each time anew until it is answered. Last says
+	// that nothing else is missing: whoever has the instance need not end it before.
 	Claim struct {
 		Term  Term
+		Last  bool
 		Agree string
 	}
 	// Granted says that the sender has no instance and makes no claim. Top is the
@@ -61,7 +63,11 @@ func Append(dst []byte, m Message) []byte {
 	case Here:
 		dst = AppendTerm(dst, m.Term)
 	case Claim:
-		dst = appendText(AppendTerm(dst, m.Term), m.Agree)
+		var last byte
+		if m.Last {
+			last = 1
+		}
+		dst = appendText(append(AppendTerm(dst, m.Term), last), m.Agree)
 	case Granted:
 		dst = binary.BigEndian.AppendUint64(AppendTerm(dst, m.Claim), m.Top)
 	case Close:
@@ -84,7 +90,7 @@ func Decode(b []byte) (Message, error) {
 	case kindHere:
 		m = Here{r.term()}
 	case kindClaim:
-		m = Claim{r.term(), r.text()}
+		m = Claim{r.term(), r.take(1)[0] != 0, r.text()}
 	case kindGranted:
 		m = Granted{r.term(), r.number()}
 	case kindClose:

@@ -58,7 +58,7 @@ func (c *Core) startAgain(now time.Time) {
 	c.do(Start{c.tenure.term})
 }
 
-// advanceTenure ends the tenure when another should have it and has claimed it,
+// advanceTenure ends the tenure when another should have it and waits for nothing else,
 // when this node leaves, and at once when it is no member any more.
 func (c *Core) advanceTenure(now time.Time) {
 	t := c.tenure
@@ -73,7 +73,7 @@ func (c *Core) advanceTenure(now time.Time) {
 	case running:
 		right, _ := c.right()
 		switch {
-		case c.goes(), !c.rival.IsZero() && c.rival.Node == right && right != c.self:
+		case c.goes(), c.rivalLast && c.rival.Node == right && right != c.self:
 			c.beginClosing(now)
 			c.goOnClosing(now)
 		case !t.lives && !now.Before(t.again):
