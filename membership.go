@@ -80,6 +80,14 @@ func (n *Node) offer(in gossip.Input) {
 	}
 }
 
+// complainEvery is how often one kind of complaint about one peer is logged.
+const complainEvery = time.Minute
+
+type complaint struct {
+	about ID
+	kind  string
+}
+
 // logEvent says what an operator wants to read later.
 func (n *Node) logEvent(e gossip.Event) {
 	switch e := e.(type) {
@@ -104,16 +112,16 @@ func (n *Node) logEvent(e gossip.Event) {
 	case Downing:
 		n.logDowning(e)
 	case gossip.OtherCluster:
-		if skipped, ok := n.complain.worth(time.Now(), e.From, "other cluster"); ok {
+		if skipped, ok := n.complaints.Due(time.Now(), complaint{e.From, "other cluster"}); ok {
 			n.log.Error("another cluster of the same name exists", slog.Any("from", e.From), slog.String("cluster", e.ID.String()),
 				slog.String("here", n.View().Cluster.String()), slog.Int("alike", skipped))
 		}
 	case gossip.JoinerRefused:
-		if skipped, ok := n.complain.worth(time.Now(), e.Joiner, "settings"); ok {
+		if skipped, ok := n.complaints.Due(time.Now(), complaint{e.Joiner, "settings"}); ok {
 			n.log.Warn("a node was refused: its settings differ", slog.Any("joiner", e.Joiner), slog.String("settings", e.Text), slog.Int("alike", skipped))
 		}
 	case gossip.Ignored:
-		if skipped, ok := n.complain.worth(time.Now(), e.From, e.Reason.String()); ok {
+		if skipped, ok := n.complaints.Due(time.Now(), complaint{e.From, e.Reason.String()}); ok {
 			n.log.Warn("message ignored", slog.Any("from", e.From), slog.String("reason", e.Reason.String()),
 				slog.String("text", e.Text), slog.Int("alike", skipped))
 		}

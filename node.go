@@ -17,6 +17,7 @@ import (
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/internal/membership"
+	"github.com/troupe-go/troupe/internal/seldom"
 	"github.com/troupe-go/troupe/transport"
 )
 
@@ -94,13 +95,14 @@ type Node struct {
 	view     atomic.Pointer[View]
 	watchers watchers // owned by the owner goroutine
 
+	complaints *seldom.Filter[complaint] // in the log
+
 	confirms chan struct{} // wakes the owner goroutine
 	asked    chan question // bounded; asked again
 	pulse    pulse
 	seeker   seeker
 	redials  redials       // owned by the owner goroutine
 	arbiter  *arbiter      // asks for the resolver's lease
-	complain complaints    // owned by the owner goroutine
 	plan     plan          // of its end
 	progress progress      // of its end
 	leave    handOver      // owned by the owner goroutine
@@ -124,7 +126,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	n := &Node{
 		cfg: s, lanes: s.Lanes, plan: planFor(s.LeaveWithin), log: s.Log,
-		ready:  make(chan struct{}),
+		ready: make(chan struct{}), complaints: seldom.New[complaint](complainEvery),
 		inputs: make(chan gossip.Input, inbox), commands: make(chan func()), confirms: make(chan struct{}, 1), asked: make(chan question, inbox),
 		kill: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}

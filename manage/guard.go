@@ -9,8 +9,9 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/seldom"
 )
 
 const minToken = 16
@@ -39,21 +40,14 @@ type guard struct {
 	log *slog.Logger
 	now func() time.Time
 
-	mu      *sync.Mutex
-	refused *refusals
-}
-
-// refusals are those that were not logged.
-type refusals struct {
-	last time.Time
-	more int
+	refusals *seldom.Filter[struct{}] // in the log
 }
 
 // refusalEvery is how often refused changes are logged.
 const refusalEvery = 10 * time.Second
 
 func newGuard(token string, log *slog.Logger, now func() time.Time) guard {
-	return guard{set: token != "", sum: sha256.Sum256([]byte(token)), log: log, now: now, mu: new(sync.Mutex), refused: new(refusals)}
+	return guard{set: token != "", sum: sha256.Sum256([]byte(token)), log: log, now: now, refusals: seldom.New[struct{}](refusalEvery)}
 }
 
 // open tells whether changes are possible at all.
@@ -83,14 +77,8 @@ func (g guard) admits(w http.ResponseWriter, r *http.Request) bool {
 // complain logs the first refusal at once and then one line in each interval,
 // so that somebody who guesses fills no disk.
 func (g guard) complain(r *http.Request, why string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := g.now()
-	if !g.refused.last.IsZero() && now.Sub(g.refused.last) < refusalEvery {
-		g.refused.more++
-		return
+	if more, due := g.refusals.Due(g.now(), struct{}{}); due {
+		g.log.Warn("management request refused", slog.String("method", r.Method), slog.String("path", r.URL.Path),
+			slog.String("from", r.RemoteAddr), slog.String("reason", why), slog.Int("more", more))
 	}
-	g.log.Warn("management request refused", slog.String("method", r.Method), slog.String("path", r.URL.Path),
-		slog.String("from", r.RemoteAddr), slog.String("reason", why), slog.Int("more", g.refused.more))
-	g.refused.last, g.refused.more = now, 0
 }

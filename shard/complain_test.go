@@ -39,7 +39,7 @@ func (l *lockedBuffer) String() string {
 func TestOPS04LogFloodHidesTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
-		c := complaints{log: slog.New(slog.NewTextHandler(&log, nil))}
+		c := newComplaints(slog.New(slog.NewTextHandler(&log, nil)))
 		for range 60 {
 			for range 10_000 {
 				c.warn("message dropped", "buffer full", slog.String("to", "room/#1"))

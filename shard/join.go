@@ -137,10 +137,10 @@ func newShell[M any](n node, t Type[M]) *shell[M] {
 		room:  room{limit: int64(t.Buffer)},
 	}
 	r.control = newControl(r.self, r, settingsOf(n, t))
-	r.control.counts, r.control.complain, r.control.log = &r.counts, &r.complain, r.log
+	r.complain = newComplaints(r.log)
+	r.control.counts, r.control.complain, r.control.log = &r.counts, r.complain, r.log
 	r.control.role = t.Role
 	r.control.hosts.Store(t.Role == "") // until the node is a member, whose roles are known
-	r.complain.log = r.log
 	r.active.init()
 	r.limit = newLimiter(t)
 	r.roundtrip = n.Roundtrip()

@@ -47,7 +47,7 @@ type shell[M any] struct {
 	stuck    line      // of those who wait until full lanes and mailboxes are tried again
 	frames   sync.Pool // of *[]byte
 	counts   counts
-	complain complaints
+	complain *complaints
 	ended    atomic.Bool
 
 	// The loop's.

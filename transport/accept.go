@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
@@ -214,29 +213,9 @@ func (e *endpoint) noteRefusal(conn net.Conn, why Refusal, text string) {
 		return // this side cut it off
 	}
 	if usual := why == RefusedClosing || why == RefusedStale; !usual {
-		if due, suppressed := e.refusals.due(why, time.Now()); due {
+		if suppressed, due := e.refusals.Due(time.Now(), why); due {
 			e.log.Warn("connection refused", "reason", why.String(), "remote", conn.RemoteAddr().String(), "why", text, "suppressed", suppressed)
 		}
 	}
 	e.count.refused[why].Add(1)
-}
-
-// A refusalLog spaces the log lines of each reason.
-type refusalLog struct {
-	mu         sync.Mutex
-	last       [endOfRefusals]time.Time
-	suppressed [endOfRefusals]int
-}
-
-// due tells whether a line of this reason may be written now, and how many were
-// not since the one before.
-func (r *refusalLog) due(why Refusal, now time.Time) (due bool, suppressed int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if last := r.last[why]; !last.IsZero() && now.Sub(last) < refusalPause {
-		r.suppressed[why]++
-		return false, 0
-	}
-	suppressed, r.suppressed[why], r.last[why] = r.suppressed[why], 0, now
-	return true, suppressed
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/seldom"
 )
 
 const (
@@ -59,8 +60,8 @@ type endpoint struct {
 	renewing  sync.WaitGroup // of certificates
 	accepting chan struct{}  // closed when the accept loop has ended
 	listener  net.Listener
-	refusals  refusalLog
-	closed    chan struct{} // Close has ended, with closeErr
+	refusals  *seldom.Filter[Refusal] // in the log
+	closed    chan struct{}           // Close has ended, with closeErr
 	closeErr  error
 }
 
@@ -87,7 +88,7 @@ func listen(ctx context.Context, cfg Config, n network, h Handler) (*endpoint, e
 	e := &endpoint{
 		cfg: cfg, self: self, net: n, guard: g, handler: h, log: log,
 		draining: make(map[member.ID]*link), lines: make(map[lineKey]*line),
-		listener: l, accepting: make(chan struct{}), closed: make(chan struct{}),
+		refusals: seldom.New[Refusal](refusalPause), listener: l, accepting: make(chan struct{}), closed: make(chan struct{}),
 	}
 	e.links.Store(&map[member.ID]*link{})
 	e.hard, e.stop = context.WithCancelCause(context.Background())

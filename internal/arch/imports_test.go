@@ -31,13 +31,14 @@ var rules = []rule{
 	{at: "wire", may: "actor"},
 	{at: "wire/wiretest", may: "wire"},
 	{at: "discover", may: "internal/member"},
-	{at: "transport", may: "internal/member actor wire"},
+	{at: "internal/seldom"},
+	{at: "transport", may: "internal/member internal/seldom actor wire"},
 	{at: "transport/certtest"},
 	{at: "transport/transporttest", may: "internal/member actor transport"},
 	{at: "internal/lease", pure: true},
 	{at: "store", may: "internal/lease actor"},
 	{at: "store/storetest", may: "store"},
-	{at: "", may: "internal/member internal/phi internal/gossip internal/membership sbr actor wire discover transport store"},
+	{at: "", may: "internal/member internal/seldom internal/phi internal/gossip internal/membership sbr actor wire discover transport store"},
 
 	{at: "singleton/internal/owner", pure: true, may: "internal/member"},
 	{at: "singleton", may: "internal/member actor wire transport store . singleton/internal/owner"},
@@ -46,9 +47,9 @@ var rules = []rule{
 	{at: "shard/internal/coordinator", pure: true, may: "internal/member placement shard/internal/protocol"},
 	{at: "shard/internal/region", pure: true, may: "internal/member placement shard/internal/protocol"},
 	{at: "shard/internal/evict", pure: true},
-	{at: "shard", may: "internal/member placement actor wire transport . " +
+	{at: "shard", may: "internal/member internal/seldom placement actor wire transport . " +
 		"shard/internal/protocol shard/internal/coordinator shard/internal/region shard/internal/evict"},
-	{at: "manage", may: "internal/member actor . shard"},
+	{at: "manage", may: "internal/member internal/seldom actor . shard"},
 
 	// For tests only: nothing above imports them.
 	{at: "internal/vectortest"},
