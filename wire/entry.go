@@ -90,11 +90,17 @@ func formFor[M any](f form) messageForm[M] {
 	if f, ok := f.(messageForm[M]); ok {
 		return f
 	}
-	return oneOf[M]{f.(interface{ open() messageForm[any] }).open()}
+	return oneOf[M]{f.(interface{ open() openForm }).open()}
+}
+
+// openForm is the form of a type that is told, by any.
+type openForm interface {
+	append(n *named, dst []byte, m any) ([]byte, error)
+	decode(n *named, payload []byte, r Replier) (any, error)
 }
 
 // oneOf is the form of a type that is told where M is an interface.
-type oneOf[M any] struct{ of messageForm[any] }
+type oneOf[M any] struct{ of openForm }
 
 func (f oneOf[M]) append(n *named, dst []byte, m M) ([]byte, error) { return f.of.append(n, dst, m) }
 func (f oneOf[M]) pending(*named, M) Pending                        { return nil }
@@ -115,7 +121,7 @@ type told[T any] struct{}
 func (told[T]) types() (message, reply reflect.Type) { return reflect.TypeFor[T](), nil }
 func (told[T]) pending(*named, T) Pending            { return nil }
 func (told[T]) keepReply(_, to T) T                  { return to }
-func (told[T]) open() messageForm[any]               { return opened[T]{} }
+func (told[T]) open() openForm                       { return opened[T]{} }
 
 func (told[T]) append(n *named, dst []byte, m T) ([]byte, error) {
 	if n.message != nil {
@@ -139,9 +145,6 @@ func (told[T]) decode(n *named, payload []byte, r Replier) (T, error) {
 
 // opened is told by any.
 type opened[T any] struct{}
-
-func (opened[T]) pending(*named, any) Pending { return nil }
-func (opened[T]) keepReply(_, to any) any     { return to }
 
 func (opened[T]) append(n *named, dst []byte, m any) ([]byte, error) {
 	return told[T]{}.append(n, dst, m.(T))
