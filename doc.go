@@ -11,7 +11,8 @@
 // One goroutine owns the membership. Callbacks of [Node.Subscribe] and
 // [Node.Events] run on it, so they see every change in order and must not
 // block. Frames between two nodes keep their order within one lane. Nothing
-// that is sent waits: a full queue is an error to the sender.
+// that is sent waits, unless it is asked to by TellWait: a full queue is an error
+// to the sender.
 //
 // # Ends
 //
