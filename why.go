@@ -50,7 +50,7 @@ func certificateWaits(c *transport.Certificate) []Wait {
 		return nil
 	}
 	w := Wait{
-		What: member.WaitCertificate, Since: c.NotBefore, Until: c.NotAfter,
+		What: member.WaitCertificate, Until: c.NotAfter,
 		Why: fmt.Sprintf("the certificate of %s is %s", c.File, c.State),
 		Act: "renew it and write it to that file, which is read again while the node runs",
 	}
@@ -58,7 +58,9 @@ func certificateWaits(c *transport.Certificate) []Wait {
 	case c.Problem != "":
 		w.Why += ", and the file as it is now cannot take its place: " + c.Problem
 	case c.State == transport.CertificateEarly:
-		w.Since, w.Until, w.Act = time.Time{}, c.NotBefore, "set the clock, or wait"
+		w.Until, w.Act = c.NotBefore, "set the clock, or wait"
+	case c.State == transport.CertificateExpired:
+		w.Since, w.Until = c.NotAfter, time.Time{}
 	}
 	return []Wait{w}
 }
@@ -80,10 +82,10 @@ func (w Why) String() string {
 	for _, x := range w.Waits {
 		fmt.Fprintf(&b, "\n%s: %s\n", x.What, x.Why)
 		if !x.Since.IsZero() {
-			fmt.Fprintf(&b, "  for %v, since %s\n", w.At.Sub(x.Since).Round(100*time.Millisecond), moment(x.Since))
+			fmt.Fprintf(&b, "  for %v, since %s\n", w.At.Sub(x.Since).Round(100*time.Millisecond), moment(x.Since, w.At))
 		}
 		if !x.Until.IsZero() {
-			fmt.Fprintf(&b, "  until %s at the latest, in %v\n", moment(x.Until), max(0, x.Until.Sub(w.At)).Round(100*time.Millisecond))
+			fmt.Fprintf(&b, "  until %s at the latest, in %v\n", moment(x.Until, w.At), max(0, x.Until.Sub(w.At)).Round(100*time.Millisecond))
 		}
 		for _, on := range x.On {
 			fmt.Fprintf(&b, "  %s %s\n", on.Node.Address, on.Why)
@@ -95,7 +97,14 @@ func (w Why) String() string {
 	return b.String()
 }
 
-func moment(t time.Time) string { return t.UTC().Format("15:04:05.0Z") }
+// moment is a time as people write it near another one: with the day where that
+// is not plain.
+func moment(t, at time.Time) string {
+	if t.Sub(at).Abs() >= 12*time.Hour {
+		return t.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	return t.UTC().Format("15:04:05.0Z")
+}
 
 // waits tells since when this node does not act.
 func (p *pulse) waits() []Wait {

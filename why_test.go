@@ -15,11 +15,11 @@ func TestWhyACertificateNeedsSomebody(t *testing.T) {
 		state   transport.CertificateState
 		problem string
 		why     string // empty: nothing to tell
-		until   time.Time
+		until   time.Time // zero: for ever
 	}{
 		{transport.CertificateValid, "", "", to},
 		{transport.CertificateExpiring, "", "the certificate of node.pem is expiring", to},
-		{transport.CertificateExpired, "", "the certificate of node.pem is expired", to},
+		{transport.CertificateExpired, "", "the certificate of node.pem is expired", time.Time{}},
 		{transport.CertificateEarly, "", "the certificate of node.pem is early", from},
 		{transport.CertificateValid, "no PEM in it", "the certificate of node.pem is valid, and the file as it is now cannot take its place: no PEM in it", to},
 	} {
@@ -48,6 +48,10 @@ func TestWhyInPlainWords(t *testing.T) {
 	}
 	w.Waits = []Wait{{What: "join", Why: "x", Until: at.Add(-time.Minute)}}
 	if got, want := w.String(), "in 0s"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want …%q…", got, want)
+	}
+	w.Waits = []Wait{{What: "certificate", Why: "x", Until: at.AddDate(0, 0, 20)}}
+	if got, want := w.String(), "until 2026-01-21 00:00:09Z at the latest"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want …%q…", got, want)
 	}
 }
