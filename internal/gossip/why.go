@@ -37,6 +37,10 @@ func (m *Machine) asks() member.Wait {
 	case m.join.way == bySeeds && m.join.first:
 		w.Why += "; being the first of them it founds one if no other knows any"
 		w.Until = m.timers[phaseTimer]
+	case m.join.way == byContacts && m.join.required == 0:
+		w.Why = "this node looks for members in the store, and may found the cluster when the store has had none for a while: " +
+			"after the end of all nodes about 20 s"
+		w.Act = "if it lasts, see in this node's log what the store answers, and in that of the nodes below why they do not let it in"
 	case m.join.way == byContacts:
 		w.Why += fmt.Sprintf("; the one with the lowest address founds one if %d agree that there is none", m.join.required)
 		w.Act = "start as many nodes as must agree, or see why they do not answer each other"

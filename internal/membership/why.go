@@ -19,7 +19,7 @@ func (c *Core) Why(now time.Time) []member.Wait {
 		waits[i].Since = h.joining(v)
 	}
 	waits = append(waits, h.mistakes(now)...)
-	waits = append(waits, h.convergence(v)...)
+	waits = append(waits, h.convergence(v, c.closing)...)
 	waits = append(waits, c.crashWaits()...)
 	waits = append(waits, c.Deciding()...)
 	waits = append(waits, h.departures(v)...)
@@ -155,7 +155,7 @@ func (h *history) mistakes(now time.Time) []member.Wait {
 	return waits
 }
 
-func (h *history) convergence(v *member.View) []member.Wait {
+func (h *history) convergence(v *member.View, closing bool) []member.Wait {
 	if v.Converged || len(v.Blocking) == 0 {
 		return nil
 	}
@@ -165,6 +165,9 @@ func (h *history) convergence(v *member.View) []member.Wait {
 		if !v.Reachable(id) {
 			w.Why = "members that cannot be reached cannot agree: nobody comes up or is removed meanwhile"
 			w.Act = "bring them back, wait for the split brain resolver, or down those that are dead by hand"
+			if closing {
+				w.Act = "bring them back, or stop all nodes: nobody is downed while the whole cluster shuts down"
+			}
 		}
 	}
 	return []member.Wait{w}

@@ -59,6 +59,16 @@ func TestWhyAJoinWaits(t *testing.T) {
 		"join: this node has found a member and asks it to let it in | since 0s | until 12s | n2 has not let this node in yet")
 }
 
+// With a store nobody has to agree: it founds that finds nobody there.
+func TestWhyAJoinWaitsForTheStore(t *testing.T) {
+	c, now := lonely(gossip.Config{})
+	c.Step(now, gossip.JoinContacts{})
+	got := c.Why(now.Add(2 * time.Second))
+	if len(got) != 1 || !strings.HasPrefix(got[0].Why, "this node looks for members in the store") || !strings.Contains(got[0].Act, "log") {
+		t.Errorf("with a store that has nobody: %q, want what the store has to do with it", told(now, got))
+	}
+}
+
 func TestWhyMembersDoNotComeUp(t *testing.T) {
 	c, now := lonely(gossip.Config{MinMembers: 3, MinRoleMembers: map[string]int{"dad": 1}})
 	c.Step(now, gossip.JoinAddress{Address: member.Address{Host: "n0", Port: 1}})
@@ -147,6 +157,10 @@ func TestNobodyIsDownedWhileAllShutDown(t *testing.T) {
 		w.dead[i] = true
 	}
 	w.run(5 * time.Minute)
+	waits := w.cores[0].Why(w.now)
+	if len(waits) == 0 || waits[0].What != member.WaitConvergence || strings.Contains(waits[0].Act, "resolver") {
+		t.Errorf("the last of five waits for %+v, want convergence, and not for the resolver", waits)
+	}
 	if w.dead[0] || w.last[0].Decision != nil {
 		t.Errorf("the last of five has stopped (%v) or decided %v, want neither", w.dead[0], w.last[0].Decision)
 	}
