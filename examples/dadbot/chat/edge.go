@@ -125,7 +125,7 @@ func (e *Edge) post(w http.ResponseWriter, r *http.Request, chat string) {
 
 // The reasons why an edge takes nothing for a while.
 const (
-	errNotUp   = actor.Error("this node is not up yet")
+	errNotUp   = actor.Error("this node is not up: it is joining, or the whole cluster shuts down")
 	errLeaving = actor.Error("this node is leaving")
 	errPaused  = actor.Error("this node was not running for a while, and does not know yet whether it is still a member")
 )

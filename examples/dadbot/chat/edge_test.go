@@ -208,7 +208,7 @@ func TestWhatPassesByItselfIsA503WithRetryAfter(t *testing.T) {
 		set    func(*edge)
 		reason string
 	}{
-		{"not up", func(e *edge) { e.up = false }, "this node is not up yet"},
+		{"not up", func(e *edge) { e.up = false }, "this node is not up"},
 		{"buffer full", func(e *edge) { e.dads.refuse = actor.ErrFull }, "mailbox full"},
 		{"leaving", func(e *edge) { e.Close() }, "this node is leaving"},
 	} {
