@@ -108,3 +108,21 @@ func TestOPS02LenientNodeStarts(t *testing.T) {
 		t.Errorf("with -config-lenient it says\n%s\nwant a warning", got)
 	}
 }
+
+// TestOPS02NodesShareAFile starts real nodes by one file: what differs between them
+// comes from their numbers and flags.
+func TestOPS02NodesShareAFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "dads.yaml")
+	if err := os.WriteFile(path, []byte("cluster:\n  cluster: dads\ndad:\n  style: loop\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nodes := startCluster(t, 2, "-config", path)
+	_, body, err := get(nodes[0].manage + "/cluster/members")
+	if err != nil || strings.Count(body, `"node":"troupe://dads@`) != 2 {
+		t.Errorf("the members are %s, %v; want two of the cluster dads", body, err)
+	}
+	for _, p := range nodes {
+		p.leave(t)
+	}
+}

@@ -111,12 +111,13 @@ func (s *Set) Mention(err error) error {
 	for i, line := range lines {
 		var from []string
 		for _, m := range flagInText.FindAllStringSubmatch(line, -1) {
-			if at := s.origin[m[1]]; at != "" && !strings.HasPrefix(at, "-") {
-				from = append(from, m[1]+" is from "+at)
+			at := s.origin[m[1]]
+			if words := m[1] + " is from " + at; at != "" && at != "-"+m[1] && !slices.Contains(from, words) {
+				from = append(from, words)
 			}
 		}
 		if len(from) > 0 {
-			lines[i] += " (" + strings.Join(slices.Compact(from), ", ") + ")"
+			lines[i] += " (" + strings.Join(from, ", ") + ")"
 		}
 	}
 	return mentioned{err, strings.Join(lines, "\n")}

@@ -140,8 +140,8 @@ func TestOPS02ProblemsMentionWhereSettingsAre(t *testing.T) {
 	if _, _, err := k.Load([]string{"-config", path, "-name", "x"}, []string{"KITCHEN_WAIT_FOR=2s"}); err != nil {
 		t.Fatal(err)
 	}
-	got := k.Mention(errors.New("-cooks is 0 with -name x\n-wait-for is 2s\nno-wait-for"))
-	want := "-cooks is 0 with -name x (cooks is from " + path + ":2)\n-wait-for is 2s (wait-for is from KITCHEN_WAIT_FOR)\nno-wait-for"
+	got := k.Mention(errors.New("-cooks is 0, which -cooks must not be, with -name x\n-wait-for is 2s\nno-wait-for"))
+	want := "-cooks is 0, which -cooks must not be, with -name x (cooks is from " + path + ":2)\n-wait-for is 2s (wait-for is from KITCHEN_WAIT_FOR)\nno-wait-for"
 	if got.Error() != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
