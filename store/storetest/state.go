@@ -103,6 +103,8 @@ func testState(t *testing.T, w *world) {
 	conflicts(t, "Put at an old revision", err, first, second, true)
 	_, err = a.Put(wait(t), as, "key", 0, []byte("three"))
 	conflicts(t, "Put of what is there as if it were not", err, 0, second, true)
+	_, err = a.Put(wait(t), as, "key", second+1, []byte("three"))
+	conflicts(t, "Put at a revision that is not yet", err, second+1, second, true)
 	_, err = a.Delete(wait(t), as, "key", first)
 	conflicts(t, "Delete at an old revision", err, first, second, true)
 	has(t, a, as, "key", "two")
@@ -121,6 +123,18 @@ func testState(t *testing.T, w *world) {
 		t.Errorf("a key that was deleted is back with revision %d after %d", at, second)
 	}
 	has(t, b, as, "key", "four")
+
+	put(t, a, as, "young", gone, "")
+	rises := remove(t, a, as, "young", has(t, a, as, "young", ""))
+	old := put(t, a, as, "old", rises, "")
+	for range 3 {
+		at = put(t, a, as, "key", at, "five")
+	}
+	rises = remove(t, a, as, "key", at)
+	if again := remove(t, a, as, "old", old); again <= rises {
+		t.Errorf("when an older key is deleted, keys that are not there go from revision %d to %d; want a higher one", rises, again)
+	}
+	at = hasNot(t, b, as.Shard, "key")
 
 	for _, value := range []string{"", "\x00\xff", strings.Repeat("x", store.MaxValue)} {
 		at = put(t, a, as, "key", at, value)
