@@ -6,20 +6,15 @@ import (
 
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/placement"
+	"github.com/troupe-go/troupe/shard/internal/protocol"
 )
-
-// An Error is a fixed reason, to be compared with errors.Is.
-type Error string
-
-// Error gives the text.
-func (e Error) Error() string { return string(e) }
 
 // The reasons for which a State refuses an event.
 const (
-	ErrRegistered    = Error("shard coordinator: registered twice")
-	ErrNotRegistered = Error("shard coordinator: no such region")
-	ErrAllocated     = Error("shard coordinator: the shard has a home")
-	ErrNotAllocated  = Error("shard coordinator: the shard has no home")
+	ErrRegistered    = protocol.Error("shard coordinator: registered twice")
+	ErrNotRegistered = protocol.Error("shard coordinator: no such region")
+	ErrAllocated     = protocol.Error("shard coordinator: the shard has a home")
+	ErrNotAllocated  = protocol.Error("shard coordinator: the shard has no home")
 )
 
 // A StateEvent is one change of a State.
