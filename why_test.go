@@ -14,7 +14,7 @@ func TestWhyACertificateNeedsSomebody(t *testing.T) {
 	for _, tt := range []struct {
 		state   transport.CertificateState
 		problem string
-		why     string // empty: nothing to tell
+		why     string    // empty: nothing to tell
 		until   time.Time // zero: for ever
 	}{
 		{transport.CertificateValid, "", "", to},
