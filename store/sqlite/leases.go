@@ -57,6 +57,9 @@ func (s *Store) Renew(ctx context.Context, name, owner string, token store.Token
 	if err := store.CheckLease(name, owner, ttl); err != nil {
 		return store.Holding{}, err
 	}
+	if err := s.inPlace(); err != nil {
+		return store.Holding{}, unknown("renew", name, err)
+	}
 	h, err := scan(owner, s.db.QueryRowContext(ctx, renew, store.Key(name, limit), owner, int64(token), ttl.Microseconds()))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

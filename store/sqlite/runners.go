@@ -160,6 +160,9 @@ func sameCluster(ctx context.Context, tx *sql.Tx, r store.Runner) error {
 
 // transact runs f in a transaction that holds the file's lock for writing.
 func (s *Store) transact(ctx context.Context, f func(*sql.Tx) error) error {
+	if err := s.inPlace(); err != nil {
+		return err
+	}
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

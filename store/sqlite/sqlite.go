@@ -23,6 +23,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -51,7 +52,11 @@ type clock struct {
 }
 
 // Store is an open file. It implements [store.Store].
-type Store struct{ db *sql.DB }
+type Store struct {
+	db   *sql.DB
+	path string
+	file os.FileInfo // what was at the path when it was opened
+}
 
 var _ store.Store = (*Store)(nil)
 
@@ -83,7 +88,21 @@ func open(ctx context.Context, c Config, clock clock) (*Store, error) {
 	if err := migrate(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
 	}
-	return &Store{db: db}, nil
+	file, err := os.Stat(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
+	}
+	return &Store{db: db, path: path, file: file}, nil
+}
+
+// inPlace is an error when the file that is open is not the one at the path any
+// more. It goes on to work for those who have it open, while those who open the
+// path find another store, and nobody would notice.
+func (s *Store) inPlace() error {
+	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
+		return fmt.Errorf("%s was deleted or replaced while it was open: stop all nodes that use it, and start them anew", s.path)
+	}
+	return nil
 }
 
 // source names the file and how to open it.

@@ -201,6 +201,38 @@ func TestDWN06BusyFile(t *testing.T) {
 	})
 }
 
+// A file that is deleted, or replaced by a copy, lives on for who has it open: there
+// would be two stores, and two holders of one lease.
+func TestFileThatIsNotInPlace(t *testing.T) {
+	for name, harm := range map[string]func(path string) error{
+		"deleted":  os.Remove,
+		"replaced": func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+	} {
+		path := filepath.Join(folder(t), "a.db")
+		s, err := Open(t.Context(), Config{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := s.Acquire(t.Context(), "l", "o", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := harm(path); err != nil {
+			t.Fatal(err)
+		}
+		_, acquired := s.Acquire(t.Context(), "m", "o", time.Hour)
+		_, renewed := s.Renew(t.Context(), "l", "o", held.Token, time.Hour)
+		for _, err := range []error{acquired, renewed} {
+			if !errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "deleted or replaced") {
+				t.Errorf("%s: %v, want an ErrUnknown that says so", name, err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestBadConfig(t *testing.T) {
 	for what, c := range map[string]Config{
 		"no path":                  {},
