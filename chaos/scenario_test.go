@@ -141,12 +141,12 @@ var scenarios = []scenario{
 		left: always("1245"),
 	},
 	{
-		name: "SIGSTOP of 3 for 20 s", times: defaultTimes,
+		name: "SIGSTOP of 3 for 30 s", times: defaultTimes,
 		do: func(r *rehearsal) error {
 			if err := r.signal(3, syscall.SIGSTOP); err != nil {
 				return err
 			}
-			pass(20 * time.Second)
+			pass(30 * time.Second) // others answer for what it hosted by then, or it shows nothing
 			return r.signal(3, syscall.SIGCONT)
 		},
 		left: silent("1245"),
