@@ -142,6 +142,29 @@ func testState(t *testing.T, w *world) {
 	}
 }
 
+// testValuesAreCopied: what the caller does with a slice later changes nothing.
+func testValuesAreCopied(t *testing.T, w *world) {
+	a, as := w.open(), of(1, 1)
+	value := []byte("one")
+	if _, err := a.Put(wait(t), as, "key", 0, value); err != nil {
+		t.Fatal(err)
+	}
+	clear(value)
+	has(t, a, as, "key", "one")
+	e, err := a.Get(wait(t), as.Shard, "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(e.Value)
+	has(t, a, as, "key", "one")
+	page, err := a.List(wait(t), as.Shard, "", 1)
+	if err != nil || len(page) != 1 {
+		t.Fatalf("List = %+v, %v; want one entry", page, err)
+	}
+	clear(page[0].Value)
+	has(t, a, as, "key", "one")
+}
+
 // testShards: what names a shard tells it from all others, in data and in epochs.
 func testShards(t *testing.T, w *world) {
 	a := w.open()

@@ -61,6 +61,7 @@ func Run(t *testing.T, empty func(t testing.TB) Harness) {
 		{"HandlesInAStorm", testStorm},
 
 		{"State", testState},
+		{"ValuesAreCopied", testValuesAreCopied},
 		{"StateOfManyShards", testShards},
 		{"Claims", testClaims},
 		{"DWN03PausedWriter", testPausedWriter},
