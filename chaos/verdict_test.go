@@ -97,7 +97,7 @@ func write(w io.Writer, all []verdict) {
 			says = "**broken**"
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %d ms | %s |\n", cell(v.scenario), v.strategy,
-			strings.ReplaceAll(string(v.want), "|", " or "), v.left, seconds(v.decided), seconds(v.silent), v.overlap.Milliseconds(), says)
+			strings.NewReplacer("|", " or ", "of ", "some of ").Replace(string(v.want)), v.left, seconds(v.decided), seconds(v.silent), v.overlap.Milliseconds(), says)
 	}
 }
 
