@@ -21,12 +21,11 @@ func (Compatible) Name() string { return "compatible" }
 
 // Assign gives the same answer in every process that sees the same runners.
 func (Compatible) Assign(g Group, runners []Runner, _ []member.Address) []member.Address {
-	homes := make([]member.Address, g.Shards)
-	servers := g.servers(runners)
+	homes, servers := g.homeless(), g.servers(runners)
 	if len(servers) == 0 {
 		return homes
 	}
-	d := deal{line: newLine(servers), room: bounds(servers, g.Shards), open: len(servers)}
+	d := deal{line: newLine(servers), room: bounds(servers, len(homes)), open: len(servers)}
 	left := d.nearestFirst(homes, servers)
 	for _, shard := range left {
 		homes[shard] = servers[d.place(shardPosition(shard))].address
@@ -69,25 +68,25 @@ func (d *deal) take(server int) {
 // nearestFirst gives each shard to its nearest server, in the order of the
 // distances, and returns in order those that found it full.
 func (d *deal) nearestFirst(homes []member.Address, servers []server) (left []int) {
-	type bid struct {
+	type pair struct {
 		distance      int64
 		shard, server int
 	}
-	bids := make([]bid, len(homes))
-	for shard := range bids {
+	pairs := make([]pair, len(homes))
+	for shard := range pairs {
 		server, distance := d.line.nearest(shardPosition(shard))
-		bids[shard] = bid{distance: distance, shard: shard, server: server}
+		pairs[shard] = pair{distance: distance, shard: shard, server: server}
 	}
-	slices.SortFunc(bids, func(a, b bid) int {
+	slices.SortFunc(pairs, func(a, b pair) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.shard, b.shard))
 	})
-	for _, b := range bids {
-		if d.room[b.server] == 0 {
-			left = append(left, b.shard)
+	for _, p := range pairs {
+		if d.room[p.server] == 0 {
+			left = append(left, p.shard)
 			continue
 		}
-		d.take(b.server)
-		homes[b.shard] = servers[b.server].address
+		d.take(p.server)
+		homes[p.shard] = servers[p.server].address
 	}
 	slices.Sort(left)
 	return left

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/troupe-go/troupe/internal/member"
 )
 
 // DefaultGroup is the shard group of types and runners that name none.
@@ -22,6 +24,9 @@ type Group struct {
 }
 
 func (g Group) name() string { return cmp.Or(g.Name, DefaultGroup) }
+
+// homeless are the shards without a home each.
+func (g Group) homeless() []member.Address { return make([]member.Address, max(0, g.Shards)) }
 
 // A GroupShard is one shard of a group. Its text is the key under which the
 // shard is locked: it depends on nothing but the two fields, so nodes that serve

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/member"
@@ -27,14 +28,13 @@ func (LeastMovement) Name() string { return "least-movement" }
 // shard goes first on the shard and its holder alone, and a stable matching
 // without some of its pairs is the stable matching of the rest.
 func (LeastMovement) Assign(g Group, runners []Runner, holders []member.Address) []member.Address {
-	homes := make([]member.Address, g.Shards)
-	servers := g.servers(runners)
+	homes, servers := g.homeless(), g.servers(runners)
 	if len(servers) == 0 {
 		return homes
 	}
-	m := newMarks(g, servers)
-	room := quotas(servers, g.Shards, m.servers)
-	m.keep(homes, holders[:min(len(holders), g.Shards)], servers, room)
+	m := newMarks(g.name(), servers, len(homes))
+	room := quotas(servers, len(homes), m.servers)
+	m.keep(homes, holders[:min(len(holders), len(homes))], servers, room)
 	m.fill(homes, servers, room)
 	return homes
 }
@@ -45,9 +45,9 @@ type marks struct {
 	servers, shards []uint64
 }
 
-func newMarks(g Group, servers []server) marks {
-	m := marks{servers: make([]uint64, len(servers)), shards: make([]uint64, g.Shards)}
-	seed := textHash(g.name())
+func newMarks(group string, servers []server, shards int) marks {
+	m := marks{servers: make([]uint64, len(servers)), shards: make([]uint64, shards)}
+	seed := textHash(group)
 	for i, s := range servers {
 		m.servers[i] = mix(seed ^ textHash(s.key))
 	}
@@ -67,17 +67,9 @@ type bid struct {
 	shard int
 }
 
-// better tells whether the server prefers b.
-func (b bid) better(o bid) bool { return b.mark > o.mark || b.mark == o.mark && b.shard < o.shard }
-
-// best sorts bids for one server, those that it prefers first.
-func best(bids []bid) {
-	slices.SortFunc(bids, func(a, b bid) int {
-		if a.better(b) {
-			return -1
-		}
-		return 1
-	})
+// compare orders bids for one server, the one that it prefers first.
+func (b bid) compare(o bid) int {
+	return cmp.Or(cmp.Compare(o.mark, b.mark), cmp.Compare(b.shard, o.shard))
 }
 
 // keep leaves shards with their holders, as far as there is room.
@@ -97,7 +89,7 @@ func (m marks) keep(homes, holders []member.Address, servers []server, room []in
 	}
 	for i, bids := range held {
 		if len(bids) > room[i] {
-			best(bids)
+			slices.SortFunc(bids, bid.compare)
 			bids = bids[:room[i]]
 		}
 		for _, b := range bids {
@@ -155,7 +147,7 @@ func (m *market) round(pool []int) (next []int) {
 		if len(m.bids[i]) < n {
 			continue
 		}
-		best(m.bids[i])
+		slices.SortFunc(m.bids[i], bid.compare)
 		for _, b := range m.bids[i][n:] {
 			next = append(next, b.shard)
 		}
@@ -169,7 +161,7 @@ func (m *market) choose(shard int) (server int) {
 	server = -1
 	for _, i := range m.open {
 		b := m.bid(shard, i)
-		if (server < 0 || b.mark > top) && b.better(m.worst[i]) {
+		if (server < 0 || b.mark > top) && b.compare(m.worst[i]) < 0 {
 			server, top = i, b.mark
 		}
 	}

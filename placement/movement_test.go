@@ -227,7 +227,7 @@ func slowQuotas(servers []server, shards int, rank []uint64) []int {
 func TestQuotasAreWebsters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g, servers := drawGroup(t), Group{}.servers(drawRunners(t, "runners", 1))
-		rank := newMarks(g, servers).servers
+		rank := newMarks(g.name(), servers, 0).servers
 		got, want := quotas(servers, g.Shards, rank), slowQuotas(servers, g.Shards, rank)
 		if !slices.Equal(got, want) {
 			t.Fatalf("%d shards, %v: quotas %v, want %v", g.Shards, servers, got, want)
@@ -243,7 +243,10 @@ func TestGroupsLiveOnTheirRunners(t *testing.T) {
 		group string
 		want  []int // runners
 	}{
-		{"", []int{0, 1, 3}}, {"default", []int{0, 1, 3}}, {"billing", []int{1, 2}}, {"nobody", nil},
+		{"", []int{0, 1, 3}},
+		{"default", []int{0, 1, 3}},
+		{"billing", []int{1, 2}},
+		{"nobody", nil},
 	}
 	for _, a := range []Assigner{LeastMovement{}, Compatible{}} {
 		for _, tt := range tests {

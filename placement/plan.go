@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,7 +49,13 @@ type Pace struct {
 }
 
 func (p Pace) withDefaults() Pace {
-	return Pace{Every: cmp.Or(p.Every, 10*time.Second), HandOver: cmp.Or(p.HandOver, time.Second)}
+	if p.Every <= 0 {
+		p.Every = 10 * time.Second
+	}
+	if p.HandOver <= 0 {
+		p.HandOver = time.Second
+	}
+	return p
 }
 
 // rounds is how long n rounds take. A round begins when the one before is over.

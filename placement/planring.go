@@ -12,11 +12,11 @@ import (
 // table each on its own.
 func PlanRing(a Assigner, g Group, holders []member.Address, before, after []Runner, pace Pace) Plan {
 	homes := a.Assign(g, after, holders)
-	p := Plan{By: a.Name(), Shards: g.Shards, Settled: true}
+	p := Plan{By: a.Name(), Shards: len(homes), Settled: true}
 	was, is := g.addresses(before), g.addresses(after)
 	stays := func(a member.Address) bool { return slices.Contains(was, a) && slices.Contains(is, a) }
 	needless := 0
-	for shard, holder := range holders[:min(len(holders), g.Shards)] {
+	for shard, holder := range holders[:min(len(holders), len(homes))] {
 		if holder.IsZero() || holder == homes[shard] || homes[shard].IsZero() {
 			continue
 		}
