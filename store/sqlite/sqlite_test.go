@@ -222,7 +222,8 @@ func TestFileThatIsNotInPlace(t *testing.T) {
 		}
 		_, acquired := s.Acquire(t.Context(), "m", "o", time.Hour)
 		_, renewed := s.Renew(t.Context(), "l", "o", held.Token, time.Hour)
-		for _, err := range []error{acquired, renewed} {
+		claimed := s.Claim(t.Context(), tenure(1))
+		for _, err := range []error{acquired, renewed, claimed} {
 			if !errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "deleted or replaced") {
 				t.Errorf("%s: %v, want an ErrUnknown that says so", name, err)
 			}
