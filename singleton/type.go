@@ -14,8 +14,8 @@ import (
 )
 
 // A Type declares a singleton. Name, Start and Protocol are required; the zero
-// values of the other fields mean the defaults beside them. Role, Spread and whether there is a
-// Lease must be the same on all nodes.
+// values of the other fields mean the defaults beside them. Role must be the same on all nodes,
+// or there may be two instances; Spread, and whether there is a Lease, should be.
 type Type[M any] struct {
 	// Name of the singleton, the same on all nodes: letters, digits, - _ and dots.
 	Name string

@@ -100,19 +100,20 @@ func (c *Core) claimed(from member.ID, m Claim) {
 	if m.Term.Node != from {
 		return
 	}
-	if right, _ := c.right(); c.rival.IsZero() || c.rival.Node == from || from == right || c.rival.Node != right {
-		c.rival, c.rivalLast = m.Term, m.Last
+	kept := c.rival.Term
+	if right, _ := c.right(); kept.IsZero() || kept.Node == from || from == right || kept.Node != right {
+		c.rival = m
 	}
 }
 
 func (c *Core) answerRival() {
-	switch {
-	case c.rival.IsZero():
-	case !c.lives(c.rival.Node):
-		c.rival, c.rivalLast = Term{}, false
+	switch term := c.rival.Term; {
+	case term.IsZero():
+	case !c.lives(term.Node):
+		c.rival = Claim{}
 	case c.tenure == nil && c.claim == nil:
-		c.say(c.rival.Node, Granted{c.rival, c.top})
-		c.rival, c.rivalLast = Term{}, false
+		c.say(term.Node, Granted{term, c.top})
+		c.rival = Claim{}
 	}
 }
 

@@ -19,9 +19,7 @@ type Core struct {
 
 	claim  *claim  // nil while this node does not ask to start
 	tenure *tenure // nil while it has no instance
-	rival  Term    // a claim of another node that waits for an answer
-	// rivalLast: nothing but this node's grant is missing to it.
-	rivalLast bool
+	rival  Claim   // another node's, that waits for an answer; zero for none
 
 	owner  Term // where messages go; zero: nowhere
 	closed Term // the last owner that asked to send nothing more

@@ -73,7 +73,7 @@ func (c *Core) advanceTenure(now time.Time) {
 	case running:
 		right, _ := c.right()
 		switch {
-		case c.goes(), c.rivalLast && c.rival.Node == right && right != c.self:
+		case c.goes(), c.rival.Last && c.rival.Term.Node == right && right != c.self:
 			c.beginClosing(now)
 			c.goOnClosing(now)
 		case !t.lives && !now.Before(t.again):
@@ -93,7 +93,7 @@ func (c *Core) beginClosing(now time.Time) {
 			t.unmarked = append(t.unmarked, m.ID)
 		}
 	}
-	c.tell(HandsOver{t.term, c.rival.Node})
+	c.tell(HandsOver{t.term, c.rival.Term.Node})
 	c.owner, c.closed = Term{}, t.term
 	c.do(Hold{})
 }
