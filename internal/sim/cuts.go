@@ -12,6 +12,11 @@ func (w *World) isolateOne() (string, bool) {
 	if !ok {
 		return "", false
 	}
+	return w.isolate(n), true
+}
+
+// isolate cuts a node off for a while.
+func (w *World) isolate(n *node) string {
 	d := w.between(time.Second, 40*time.Second)
 	for _, other := range w.nodes {
 		if other != n {
@@ -19,7 +24,22 @@ func (w *World) isolateOne() (string, bool) {
 			w.cutFor(d, other.id.Address, n.id.Address)
 		}
 	}
-	return fmt.Sprintf("%s for %v", n.id, d), true
+	return fmt.Sprintf("%s for %v", n.id, d)
+}
+
+// loseOne is what a gateway does that is started anew: it resets all links of a
+// node, and then lets nothing through.
+func (w *World) loseOne() (string, bool) {
+	n, ok := w.some()
+	if !ok {
+		return "", false
+	}
+	for _, other := range w.nodes {
+		if other != n {
+			w.reset(n, other)
+		}
+	}
+	return w.isolate(n), true
 }
 
 // pair draws two different places.

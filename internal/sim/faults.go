@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/member"
 )
 
 // A fault is a kind of trouble. It begins with the dice of its own, and says
@@ -35,6 +36,8 @@ var faults = []fault{
 	{"reset", (*World).resetPair},
 	{"reject", (*World).rejectOne},
 	{"store", (*World).troubleStore},
+	{"lose", (*World).loseOne},
+	{"stillborn", (*World).restartTwice},
 }
 
 // some draws a running node that is not paused.
@@ -167,6 +170,30 @@ func (w *World) leaveOne() (string, bool) {
 func (w *World) joinOne() (string, bool) {
 	w.add()
 	return w.nodes[len(w.nodes)-1].id.String(), true
+}
+
+// restartTwice has a node end, and a first successor with it as soon as it has
+// asked to be let in; what it asked takes longer than the second one.
+func (w *World) restartTwice() (string, bool) {
+	n, ok := w.some()
+	if !ok {
+		return "", false
+	}
+	w.dies(n)
+	first := member.ID{Address: n.id.Address, UID: member.NewUID(w.now, w.dice.Uint64())}
+	join := gossip.Join{Cluster: cluster, Node: first, DataCenter: n.view.DataCenter}
+	late, again := w.between(0, 20*time.Second), w.between(1100*time.Millisecond, 5*time.Second)
+	w.after(again, func() {
+		if !w.nodes[n.place].running() {
+			w.boot(n.place, w.joining(n.place))
+		}
+	})
+	w.after(late, func() {
+		if at, ok := w.some(); ok && at.place != n.place {
+			w.send(&packet{from: first, to: at.id, msg: join})
+		}
+	})
+	return fmt.Sprintf("%s, the first successor's join takes %v, the second one starts after %v", n.id, late, again), true
 }
 
 // troubleStore has the store hang, and makes it lose answers and show old ones

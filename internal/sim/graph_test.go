@@ -63,7 +63,7 @@ func (w *World) graph(size int, cuts uint64) {
 }
 
 // oneSide tells whether those who are left are one cluster: each sees the same
-// members, and they are all.
+// members, they are all, and they reach each other.
 func (w *World) oneSide() error {
 	left := w.members()
 	for _, place := range left {
@@ -74,6 +74,11 @@ func (w *World) oneSide() error {
 		slices.Sort(seen)
 		if !slices.Equal(seen, left) {
 			return fmt.Errorf("%v are left, and node %d sees %v", left, place, seen)
+		}
+		for _, other := range left {
+			if w.net.blocked(placeAddress(place), placeAddress(other)) {
+				return fmt.Errorf("%v are left, and nothing gets from %d to %d", left, place, other)
+			}
 		}
 	}
 	return nil

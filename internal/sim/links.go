@@ -76,6 +76,9 @@ func (w *World) dialAgain(n *node, id member.ID, attempt int) {
 		return
 	}
 	result, took := w.dial(n, id)
+	if result == gossip.Refused || result == gossip.Replaced {
+		n.refused[id] = w.now
+	}
 	gap := isolation / 10
 	if attempt >= 20 {
 		gap = isolation / 2

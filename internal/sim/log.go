@@ -42,6 +42,9 @@ func (w *World) notef(format string, args ...any) {
 // noteEvent remembers the events of a node that tell its story. Who has seen
 // what changes all the time and tells little.
 func (w *World) noteEvent(n *node, e gossip.Event) {
+	if e, ok := e.(gossip.CrashConfirmed); ok {
+		w.checkCrash(n, e)
+	}
 	if len(w.nodes) > 200 {
 		return // nobody could read it, and it would be most of the work
 	}
@@ -75,6 +78,7 @@ func (w *World) noteEvent(n *node, e gossip.Event) {
 // noteDecision tells what a resolver decided.
 func (w *World) noteDecision(n *node, d *sbr.Decision) {
 	w.notef("%s decides: %s", n.id, d.Describe())
+	w.checkDecision(n, d)
 	switch {
 	case d.Action == sbr.DownEverybody && d.Strategy != (sbr.DownAll{}).Name():
 		w.sometimes("all is downed because nothing is stable")

@@ -25,8 +25,10 @@ type node struct {
 	load        load
 	rate        float64 // of its clock
 	dialing     map[member.ID]bool
-	powerless   bool // nothing answers at its address
-	deaf        bool // nobody can connect to it any more
+	powerless   bool                    // nothing answers at its address
+	deaf        bool                    // nobody can connect to it any more
+	refused     map[member.ID]time.Time // who was not there when it dialed, last
+	claimed     *gossip.State           // the last one that was checked
 
 	ran        time.Time // by its own clock, as is cutOff
 	cutOff     time.Time // when it has to stop acting; zero while it need not
@@ -43,6 +45,9 @@ func (n *node) isMember() bool {
 	_, ok := n.view.SelfMember()
 	return n.running() && ok
 }
+
+// cluster is the name of all clusters here.
+const cluster = "sim"
 
 // placeAddress is where nodes are started, one after the other.
 func placeAddress(place int) member.Address {
@@ -104,6 +109,7 @@ func (w *World) boot(place int, join gossip.Input) {
 		place:       place,
 		rate:        w.drawRate(),
 		dialing:     map[member.ID]bool{},
+		refused:     map[member.ID]time.Time{},
 		quarantined: map[member.ID]bool{},
 		removed:     map[member.ID]bool{},
 	}
@@ -111,7 +117,7 @@ func (w *World) boot(place int, join gossip.Input) {
 	n.core = membership.New(membership.Config{
 		Gossip: gossip.Config{
 			Self:    n.id,
-			Cluster: "sim",
+			Cluster: cluster,
 			Rand:    rand.New(rand.NewPCG(w.seed, uint64(n.id.UID))),
 		},
 		Downing: w.Downing(place),
@@ -235,6 +241,7 @@ func (w *World) carryOut(n *node, out membership.Output) {
 		n.view = out.View
 		w.checkView(n, old)
 	}
+	w.checkSeen(n)
 	if out.Stop != nil {
 		w.stop(n, *out.Stop)
 		return

@@ -35,6 +35,22 @@ var plants = []planted{
 		"if l == nil || r != nil && r.N > l.N {", "if l == nil || r != nil && r.N < l.N {",
 	},
 	{
+		"who has seen a version counts for the next", "internal/gossip/state.go",
+		"	c.Version = s.Version.Increment(id)\n	c.Seen = seen\n", "	c.Version = s.Version.Increment(id)\n	c.Seen = ids(s.Seen).with(id)\n",
+	},
+	{
+		"a predecessor joins late", "internal/gossip/letin.go",
+		"case there.Replaces(from) && there.Status != member.Down:", "case there.Replaces(from) && there.Status == member.Exiting:",
+	},
+	{
+		"indirectly connected members stay", "sbr/decide.go",
+		"return union(intersect(downable, s.doubtful), rest), fellBack", "return rest, fellBack",
+	},
+	{
+		"silence is taken for refusal", "internal/membership/crash.go",
+		"	case gossip.Silent:\n		k.spoken(now, s)\n	case gossip.Refused, gossip.Replaced:", "	case gossip.Silent, gossip.Refused, gossip.Replaced:",
+	},
+	{
 		"merges forget tombstones", "internal/gossip/merge.go",
 		"Tombstones: mergeTombstones(s.Tombstones, o.Tombstones)", "Tombstones: s.Tombstones",
 	},

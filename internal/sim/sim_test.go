@@ -75,7 +75,8 @@ func storm(w *World) {
 }
 
 // rage has a cluster of 3 to 7 nodes form, by its first one or by all at once,
-// anything fail for a minute, and the world heal.
+// anything fail for a minute, and the world heal. At the end one link goes bad for
+// good, now and then.
 func rage(w *World) {
 	start := w.Start
 	if w.chance(0.2) {
@@ -86,6 +87,27 @@ func rage(w *World) {
 	w.Storm(time.Minute)
 	w.Heal()
 	w.Eventually(2*time.Minute, Converged)
+	if w.chance(0.1) {
+		w.badLink()
+	}
+}
+
+// badLink cuts a link for good, in one direction or both, while all else is well:
+// who are left reach each other.
+func (w *World) badLink() {
+	a, b, ok := w.pair()
+	if !ok {
+		return
+	}
+	w.faultf("nothing gets from %s to %s any more", a, b)
+	w.cutFor(time.Hour, a, b)
+	if w.chance(0.5) {
+		w.cutFor(time.Hour, b, a)
+	}
+	w.Run(time.Minute)
+	if err := w.oneSide(); err != nil {
+		w.failf("%v", err)
+	}
 }
 
 func TestStorm(t *testing.T) {
