@@ -126,7 +126,7 @@ func (n *Node) runLeaveTask(ctx context.Context, t leaveTask) (err error) {
 // abandon ends a node that the others did not remove in time. It tells them that
 // it is down, unless all of them are about to end: then nobody takes anything over.
 func (n *Node) abandon() {
-	if n.core.Machine().ShuttingDown() {
+	if n.core.ShuttingDown() {
 		n.log.Info("not waiting for the others any longer, since the whole cluster shuts down")
 		n.end(nil)
 		return

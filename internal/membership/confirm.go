@@ -9,7 +9,9 @@ import (
 )
 
 // confirmCrashes has votes told, downs whom a majority has voted for, and downs
-// this node when it has lost its own listener.
+// this node when it has lost its own listener. While the whole cluster shuts down
+// nothing is placed anew, so that nobody has to stop acting before its crash can
+// be confirmed; and whoever ends then may close its listener as it likes.
 func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 	k := &c.crashes
 	for _, ballot := range k.ballots {
@@ -19,9 +21,6 @@ func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 	}
 	out.Events = append(out.Events, k.events...)
 	k.ballots, k.events = nil, nil
-	if c.closing {
-		return
-	}
 	for range k.suspects {
 		v := c.machine.View()
 		suspect, by, ok := k.verdict(now, v)
@@ -32,7 +31,7 @@ func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 		out.Events = append(out.Events, gossip.CrashConfirmed{Suspect: suspect, By: by, Members: members})
 		c.step(now, gossip.Crashed{ID: suspect}, out)
 	}
-	if d, ok := in.(gossip.Dialed); ok && d.Peer == k.self && k.isolation > 0 && k.deaf(now, d.Result) {
+	if d, ok := in.(gossip.Dialed); ok && !c.closing && d.Peer == k.self && k.isolation > 0 && k.deaf(now, d.Result) {
 		out.Events = append(out.Events, gossip.ListenerLost{})
 		c.down(now, k.self, out)
 	}

@@ -34,7 +34,8 @@ type Core struct {
 
 	history history
 	// closing says that the whole cluster shuts down, which is never taken back.
-	// Nobody is downed any more: who goes first must not make a minority of the rest.
+	// The resolver rests from then on: who goes first must not make a minority of the
+	// rest. A confirmed crash is still one, and nobody has to wait for it.
 	closing bool
 
 	machineWake, resolverWake time.Time
@@ -73,6 +74,9 @@ func New(cfg Config) *Core {
 // Machine is what tools may ask: for the view, suspicion levels and counters.
 // It must not be stepped.
 func (c *Core) Machine() *gossip.Machine { return c.machine }
+
+// ShuttingDown tells whether the whole cluster is about to stop.
+func (c *Core) ShuttingDown() bool { return c.closing }
 
 // Step feeds one input and returns what the node must do.
 func (c *Core) Step(now time.Time, in gossip.Input) Output {
@@ -116,7 +120,7 @@ func (c *Core) step(now time.Time, in gossip.Input, out *Output) {
 		}
 	}
 	if o.View != nil {
-		c.closing = c.machine.ShuttingDown()
+		c.closing = c.closing || c.machine.ShuttingDown()
 		c.resolve(now, sbr.ViewChanged{View: o.View}, out)
 	}
 }

@@ -23,7 +23,7 @@ func (c *Core) Why(now time.Time) []member.Wait {
 	waits = append(waits, c.crashWaits()...)
 	waits = append(waits, c.Deciding()...)
 	waits = append(waits, h.departures(v)...)
-	if c.machine.ShuttingDown() {
+	if c.closing {
 		waits = append(waits, h.shutdown(v))
 	}
 	return waits
@@ -166,7 +166,7 @@ func (h *history) convergence(v *member.View, closing bool) []member.Wait {
 			w.Why = "members that cannot be reached cannot agree: nobody comes up or is removed meanwhile"
 			w.Act = "bring them back, wait for the split brain resolver, or down those that are dead by hand"
 			if closing {
-				w.Act = "bring them back, or stop all nodes: nobody is downed while the whole cluster shuts down"
+				w.Act = "stop all nodes: while the whole cluster shuts down nobody is downed but for a confirmed crash, and who leaves does not wait for them for ever"
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (c *Core) crashWaits() []member.Wait {
 	for _, s := range c.Suspicions() {
 		w := member.Wait{
 			What: member.WaitCrash, Since: s.Broke,
-			Why: fmt.Sprintf("%d votes are in that %v has crashed; %d confirm it", len(s.Votes), s.Node.Address, s.Needed),
+			Why: fmt.Sprintf("%s that %v has crashed; %d confirm it", votesIn(len(s.Votes)), s.Node.Address, s.Needed),
 		}
 		if !s.Broke.IsZero() {
 			w.On = append(w.On, member.Holdup{Node: s.Node, Why: fmt.Sprintf("has refused %d attempts in a row since the link broke", s.Refused)})
@@ -190,6 +190,13 @@ func (c *Core) crashWaits() []member.Wait {
 		waits = append(waits, w)
 	}
 	return waits
+}
+
+func votesIn(n int) string {
+	if n == 1 {
+		return "1 vote is in"
+	}
+	return fmt.Sprintf("%d votes are in", n)
 }
 
 // blocks tells why a member holds up convergence.
@@ -245,7 +252,7 @@ func (h *history) departures(v *member.View) []member.Wait {
 
 // shutdown is the end of the whole cluster, which all members must leave.
 func (h *history) shutdown(v *member.View) member.Wait {
-	w := member.Wait{What: member.WaitShutdown, Why: "the whole cluster shuts down: nobody joins, nothing is moved and nobody is downed", Act: "stop all nodes"}
+	w := member.Wait{What: member.WaitShutdown, Why: "the whole cluster shuts down: nobody joins, nothing is moved, and nobody is downed but for a confirmed crash", Act: "stop all nodes"}
 	for _, m := range v.Members {
 		w.On = append(w.On, member.Holdup{Node: m.ID, Why: "is " + m.Status.String()})
 		if m.Status == member.PreparingForShutdown || m.Status == member.ReadyForShutdown {

@@ -143,7 +143,7 @@ func TestWhyALeaveAndAShutdownWait(t *testing.T) {
 	w.step(0, gossip.PrepareShutdown{})
 	w.run(5 * time.Second)
 	wantWhy(t, "while all shut down", start, w.cores[0].Why(w.now),
-		"shutdown: the whole cluster shuts down: nobody joins, nothing is moved and nobody is downed | since 1s"+
+		"shutdown: the whole cluster shuts down: nobody joins, nothing is moved, and nobody is downed but for a confirmed crash | since 1s"+
 			" | n0 is ReadyForShutdown | n1 is ReadyForShutdown | to do: stop all nodes")
 }
 
