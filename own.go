@@ -155,6 +155,20 @@ func (h linkHandler) LinkDown(peer member.ID, err error) {
 	h.n.linkDown(peer, err)
 }
 
+// refusalLevel is how much it matters that a peer refuses this node. A restart
+// takes the place of what was at its address, and who leaves is removed before all
+// its links are closed.
+func (n *Node) refusalLevel(why transport.Refusal) slog.Level {
+	self, in := n.View().SelfMember()
+	switch {
+	case why == transport.RefusedIncarnation,
+		why == transport.RefusedQuarantined && in && (self.Status == member.Leaving || self.Status == member.Exiting):
+		return slog.LevelInfo
+	default:
+		return slog.LevelWarn
+	}
+}
+
 // linkDown draws what conclusions the end of a link allows: one that broke may be
 // the peer's death, and who has quarantined this node has seen it removed from
 // the cluster.
@@ -167,7 +181,7 @@ func (n *Node) linkDown(peer ID, err error) {
 		n.log.Debug("link down", slog.Any("peer", peer), slog.Any("error", err))
 		return
 	}
-	n.log.Warn("link refused", slog.Any("peer", peer), slog.Any("error", err))
+	n.log.Log(context.Background(), n.refusalLevel(refused.Reason), "link refused", slog.Any("peer", peer), slog.Any("error", err))
 	switch {
 	case refused.Reason == transport.RefusedQuarantined:
 		n.offer(gossip.Expelled{By: peer})

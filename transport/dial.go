@@ -149,7 +149,7 @@ func (e *endpoint) judge(a answer, h hello, ch *channel) error {
 	proven := e.cfg.Secret == "" || e.cfg.Secret.proven(a.proof, roleAccepts, ch.binding, h.said(), a.said())
 	switch {
 	case !proven && a.refusal != RefusedSecret:
-		return fmt.Errorf("handshake: %v has not proved that it knows Config.Secret", h.to.Address)
+		return fmt.Errorf("handshake: %v %w", h.to.Address, errSecret)
 	case a.refusal != 0:
 		e.count.refusedBy[a.refusal.known()].Add(1)
 		return &RefusedError{Dialed: h.to, Peer: a.from, Reason: a.refusal, Text: a.text}

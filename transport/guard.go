@@ -131,7 +131,7 @@ const bindingLabel = "EXPORTER-Troupe-Link"
 // shake does TLS's handshake.
 func (g *guard) shake(t *tls.Conn, bare net.Conn) (*channel, error) {
 	if err := t.Handshake(); err != nil {
-		return nil, fmt.Errorf("TLS handshake: %w%s", err, tlsHint(err))
+		return nil, fmt.Errorf("%w: %w%s", errTLS, err, tlsHint(err))
 	}
 	s := t.ConnectionState()
 	binding, err := s.ExportKeyingMaterial(bindingLabel, nil, 32)

@@ -173,7 +173,8 @@ func (l *link) dial() (*session, error) {
 // last drops what waits; else it waits on, until it has waited too long.
 func (l *link) failed(err error) {
 	l.mu.Lock()
-	news := l.failures == 0 || refusal(err) != refusal(l.lastErr)
+	before := l.lastErr
+	news := l.failures == 0 || refusal(err) != refusal(before) || misfit(err) != misfit(before)
 	l.failures++
 	l.mu.Unlock()
 	l.enter(linkDialing, err)
@@ -189,13 +190,23 @@ func (l *link) failed(err error) {
 		l.e.handler.LinkDown(l.to, err)
 	default:
 		if news { // not each attempt: the cause would drown
-			level := slog.LevelWarn
-			if l.to.UID == 0 {
-				level = slog.LevelInfo // somebody to join through need not be there yet
-			}
-			l.e.log.Log(l.ctx, level, "link not made", "peer", l.to.String(), "err", err)
+			l.e.log.Log(l.ctx, l.severity(err, before), "link not made", "peer", l.to.String(), "err", err)
 		}
 		l.expire()
+	}
+}
+
+// severity is how much it matters that an attempt has failed, after what was
+// there before it. Somebody to join through need not be there yet, and who has said
+// goodbye is gone.
+func (l *link) severity(err, before error) slog.Level {
+	switch {
+	case misfit(err):
+		return slog.LevelWarn
+	case l.to.UID == 0, refusal(err) == RefusedClosing, refusal(before) == RefusedClosing:
+		return slog.LevelInfo
+	default:
+		return slog.LevelWarn
 	}
 }
 
@@ -218,10 +229,15 @@ func (l *link) expire() {
 	}
 }
 
-// sayDropped logs what was dropped for a reason, if anything was.
+// sayDropped logs what was dropped for a reason, if anything was. That what was
+// for a removed or a former incarnation goes nowhere is as it should be.
 func (l *link) sayDropped(why drop, frames int) {
+	level := slog.LevelWarn
+	if why == dropQuarantined || why == dropDisconnected || why == dropIncarnation {
+		level = slog.LevelInfo
+	}
 	if frames > 0 {
-		l.e.log.Warn("frames dropped", "peer", l.to.String(), "reason", dropNames[why], "frames", frames)
+		l.e.log.Log(context.Background(), level, "frames dropped", "peer", l.to.String(), "reason", dropNames[why], "frames", frames)
 	}
 }
 
@@ -342,7 +358,7 @@ func (l *link) stats() LinkStats {
 	l.mu.Lock()
 	s := LinkStats{Peer: l.to, State: string(l.state), Since: l.since, Failures: l.failures}
 	if l.lastErr != nil {
-		s.LastError = l.lastErr.Error()
+		s.LastError, s.Advice = l.lastErr.Error(), advice(l.lastErr)
 	}
 	l.mu.Unlock()
 	if closed(l.finishing) {

@@ -43,6 +43,7 @@ type LinkStats struct {
 	Waiting   int       // bytes, in all lanes
 	Failures  int       // attempts that failed since the link was last up for good
 	LastError string    // of the last attempt or break, empty if none
+	Advice    string    // what somebody can do about it, empty if that is not known
 }
 
 // A drop is why a frame that was taken did not go out.
