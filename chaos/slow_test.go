@@ -5,9 +5,11 @@ package chaos
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -19,7 +21,8 @@ const period = 100 * time.Millisecond
 // kernel's interface if cpu is mounted there, else of version 2.
 type quota struct{ dir string }
 
-// slowDown gives a node a part of one processor until the test ends.
+// slowDown gives a node a part of one processor until the test ends, together
+// with a busy process, since a node that is left alone needs less than that.
 func (r *rehearsal) slowDown(node int, part float64) quota {
 	r.t.Helper()
 	const first, second = "/sys/fs/cgroup/cpu", "/sys/fs/cgroup"
@@ -40,14 +43,23 @@ func (r *rehearsal) slowDown(node int, part float64) quota {
 		r.t.Fatalf("a control group for a slow node: %v", err)
 	}
 	p := r.nodes[node-1]
+	busy := exec.Command("sh", "-c", "while :; do :; done")
+	busy.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := busy.Start(); err != nil {
+		r.t.Fatal(err)
+	}
 	r.t.Cleanup(func() {
+		_, _ = busy.Process.Kill(), busy.Wait()
 		_ = p.cmd.Process.Kill() // in vain when it has exited
 		<-p.exited
 		if err := within(time.Minute, func() error { return os.Remove(q.dir) }); err != nil { // its last process is still being buried
 			r.t.Error(err)
 		}
 	})
-	for _, l := range append(limits, [2]string{"cgroup.procs", strconv.Itoa(p.cmd.Process.Pid)}) {
+	for _, pid := range []int{busy.Process.Pid, p.cmd.Process.Pid} {
+		limits = append(limits, [2]string{"cgroup.procs", strconv.Itoa(pid)})
+	}
+	for _, l := range limits {
 		r.write(filepath.Join(q.dir, l[0]), l[1])
 	}
 	return q
