@@ -36,7 +36,7 @@ func TestSNG01FastRepeatedRestartsOnOneAddress(t *testing.T) {
 					w.join(oldest, singleton.Type[msg]{})
 				}
 				time.Sleep(20*time.Second + 5*time.Second)
-				if got := w.lives("clerk"); got == "nowhere" {
+				if got := w.lives(); got == "nowhere" {
 					t.Errorf("no instance: %+v", all[2].Why())
 				}
 				w.at(all[2], w.nodes[1], time.Second)
@@ -57,7 +57,7 @@ func TestSNG02LastNodeLeavesWithoutStoppingItsSingleton(t *testing.T) {
 		if got := w.hears("stop"); len(got) != 1 {
 			t.Errorf("it has saved %d times, want once", len(got))
 		}
-		if got := w.lives("clerk"); got != "nowhere" {
+		if got := w.lives(); got != "nowhere" {
 			t.Errorf("it still lives on %s", got)
 		}
 	})
@@ -73,7 +73,7 @@ func TestSNG03DownedSideKeepsItsSingletonRunning(t *testing.T) {
 			if err := n.Err(); !errors.Is(err, troupe.ErrDowned) {
 				t.Errorf("%v ends with %v", n.ID(), err)
 			}
-			if got := w.lives("clerk"); got == n.ID().String() {
+			if got := w.lives(); got == n.ID().String() {
 				t.Errorf("the instance runs on %s, which has ended", got)
 			}
 		}
@@ -132,7 +132,7 @@ func TestLeaseIsHeldBeforeTheStartAndLostBeforeAnotherStarts(t *testing.T) {
 			all = append(all, w.join(w.up(9000+i), singleton.Type[msg]{Lease: way}))
 		}
 		time.Sleep(20 * time.Second)
-		if got := w.lives("clerk"); got != "nowhere" {
+		if got := w.lives(); got != "nowhere" {
 			t.Errorf("it lives on %s without a lease", got)
 		}
 		if why := all[0].Why(); len(why) != 1 || why[0].Why != `singleton "clerk" starts here when its lease is held` {
@@ -143,7 +143,7 @@ func TestLeaseIsHeldBeforeTheStartAndLostBeforeAnotherStarts(t *testing.T) {
 
 		ways[0].Set(storetest.Hang) // the owner cannot renew
 		time.Sleep(10 * time.Second)
-		if got := w.lives("clerk"); got != "nowhere" {
+		if got := w.lives(); got != "nowhere" {
 			t.Errorf("it lives on %s after its lease was lost", got)
 		}
 		w.tell(all[1], "1", 5, 0)
@@ -186,7 +186,7 @@ func TestLeaseOfAStranger(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
-		if got := w.lives("clerk"); got != "nowhere" {
+		if got := w.lives(); got != "nowhere" {
 			t.Errorf("it lives on %s without a lease", got)
 		}
 		if err := stranger.Close(w.t.Context()); err != nil {

@@ -143,7 +143,7 @@ func TestInstanceThatFailsStartsAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Millisecond)
-		if got := w.lives("clerk"); got != "nowhere" {
+		if got := w.lives(); got != "nowhere" {
 			t.Errorf("it lives on %s", got)
 		}
 		w.tell(all[0], "0", 5, 0)

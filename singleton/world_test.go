@@ -173,14 +173,14 @@ func (w *world) leave(name string, id troupe.ID) {
 	w.live[name] = slices.DeleteFunc(w.live[name], func(o troupe.ID) bool { return o == id })
 }
 
-// lives tells where an instance is, if there is one.
-func (w *world) lives(name string) string {
+// lives tells where the clerk is, if there is one.
+func (w *world) lives() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.live[name]) == 0 {
+	if len(w.live["clerk"]) == 0 {
 		return "nowhere"
 	}
-	return w.live[name][0].String()
+	return w.live["clerk"][0].String()
 }
 
 func (w *world) hears(from string) []int {

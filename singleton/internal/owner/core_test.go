@@ -98,15 +98,12 @@ func (r *rig) says(to member.ID, want ...Message) {
 func (r *rig) runs() bool { return r.core.tenure != nil && r.core.tenure.lives }
 
 // owning is a with an instance.
-func owning(t *testing.T, set Settings, members ...string) *rig {
-	r := newRig(t, set, members...)
+func owning(t *testing.T, members ...string) *rig {
+	r := newRig(t, Settings{}, members...)
 	for _, m := range r.core.view.Members {
 		if m.ID != a && r.core.claim != nil {
 			r.grant(m.ID)
 		}
-	}
-	if r.core.set.Lease {
-		r.step(LeaseHeld{r.core.claim.term})
 	}
 	if !r.runs() {
 		t.Fatalf("it does not run: %+v", r.core.Why(r.now))
@@ -184,7 +181,7 @@ func TestOnlyWhoIsNotTheRightOneGrants(t *testing.T) {
 }
 
 func TestHandOver(t *testing.T) {
-	r := owning(t, Settings{}, "a Up", "b Up", "c Up")
+	r := owning(t, "a Up", "b Up", "c Up")
 	term := r.core.tenure.term
 	claim := Claim{Term: Term{9, b}}
 	r.view("b Up", "a Up", "c Up")
@@ -211,7 +208,7 @@ func TestHandOver(t *testing.T) {
 }
 
 func TestHandOverGoesOnWithoutTheSilent(t *testing.T) {
-	r := owning(t, Settings{}, "a Up", "b Up", "c Up", "d Up")
+	r := owning(t, "a Up", "b Up", "c Up", "d Up")
 	term := r.core.tenure.term
 	r.view("a Leaving", "b Up", "c Up", "d Up")
 	r.step(Marked{b, term})
@@ -230,7 +227,7 @@ func TestHandOverGoesOnWithoutTheSilent(t *testing.T) {
 
 func TestWhoIsNoMemberStopsAtOnce(t *testing.T) {
 	for _, view := range [][]string{{"a Down", "b Up"}, {"b Up"}} {
-		r := owning(t, Settings{}, "a Up", "b Up")
+		r := owning(t, "a Up", "b Up")
 		term := r.core.tenure.term
 		r.view(view...)
 		r.does(Hold{}, Kill{term})
@@ -270,7 +267,7 @@ func TestLease(t *testing.T) {
 }
 
 func TestInstanceThatEndsStartsAgain(t *testing.T) {
-	r := owning(t, Settings{}, "a Up")
+	r := owning(t, "a Up")
 	term := r.core.tenure.term
 	for _, gap := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
 		r.step(Ended{term})

@@ -159,10 +159,11 @@ func (c *Core) ended(now time.Time, term Term) {
 		return
 	}
 	t.lives = false
-	switch {
-	case t.stage == stopping:
+	switch t.stage {
+	case stopping:
 		c.cease()
-	case t.stage == running:
+	case closing: // it ceases when nobody sends any more
+	case running:
 		if now.Sub(t.born) >= lastGap {
 			t.gap = firstGap
 		}

@@ -215,6 +215,7 @@ func (w *simWorld) fault() {
 		if h := w.holder; !h.IsZero() && w.rnd.IntN(2) == 0 {
 			w.note("%s loses the lease", h)
 			w.node(h).leaseFor = Term{}
+			w.letLeaseRunOut(h)
 			w.step(w.node(h), LeaseLost{})
 		}
 	}
@@ -323,7 +324,7 @@ func (w *simWorld) act(n *simNode, a Action) {
 func (w *simWorld) check() {
 	var running []string
 	for _, n := range w.nodes {
-		if !n.runs.IsZero() && w.runs(n) && !(n.stale && n.side != 2) { // who wakes asks before it acts
+		if !n.runs.IsZero() && w.runs(n) && (!n.stale || n.side == 2) { // who wakes asks before it acts
 			running = append(running, fmt.Sprintf("%s in term %d", n.id, n.runs.N))
 		}
 	}
