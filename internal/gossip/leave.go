@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"slices"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
 )
@@ -34,7 +35,10 @@ func (m *Machine) startLeave(a member.Address) {
 	}
 }
 
-// down declares a member dead. It is told so directly, reachable or not.
+// down declares a member dead. It is told so directly, reachable or not, unless
+// too many are declared dead at the same moment, as the smaller side of a large
+// cluster is: each would be sent the whole state. Those find out by themselves, or are
+// told when they come back.
 func (m *Machine) down(a member.Address) {
 	if m.phase != joined {
 		return
@@ -46,9 +50,20 @@ func (m *Machine) down(a member.Address) {
 	m.change(m.state.MarkDown(other.ID))
 	if other.ID == m.cfg.Self {
 		m.sendStateAround()
-	} else {
+		return
+	}
+	if !m.now.Equal(m.downed.at) {
+		m.downed.at, m.downed.told = m.now, 0
+	}
+	if m.downed.told++; m.downed.told <= hurryTo {
 		m.sendState(other.ID)
 	}
+}
+
+// downed counts whom this node has told at one moment that they are Down.
+type downed struct {
+	at   time.Time
+	told int
 }
 
 // exitingConfirmed notes that an Exiting member has handed over.

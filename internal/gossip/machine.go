@@ -70,6 +70,7 @@ type Machine struct {
 	confirmed ids         // Exiting members that may be removed
 	cutLater  []departure // in the order of their time
 	crashes   []member.ID // the last members that were removed because they crashed, in that order
+	downed    downed
 }
 
 // phase is where the node stands with its own membership.
