@@ -16,6 +16,8 @@ type joining struct {
 	id     member.ClusterID // of the target's cluster
 	only   member.ClusterID // the one to join; zero for any
 
+	closing bool // the target's cluster shuts down, it says
+
 	// Of those who found together: see contacts.go.
 	required int
 	agreed   time.Time // since when this node is the one to found; zero: it is not
@@ -172,7 +174,7 @@ func (m *Machine) phaseOver() {
 // joinThrough asks a member to let this node into its cluster; zero is any.
 func (m *Machine) joinThrough(a member.Address, id member.ClusterID) {
 	m.phase = waiting
-	m.join.target, m.join.id = a, id
+	m.join.target, m.join.id, m.join.closing = a, id, false
 	m.timers.set(phaseTimer, m.now.Add(m.cfg.Times.JoinTimeout))
 	m.askAgain()
 }
@@ -239,6 +241,7 @@ func (m *Machine) initJoinAck(from member.ID, msg InitJoinAck) {
 			return
 		}
 		m.joinThrough(from.Address, msg.ID)
+		m.join.closing = msg.Closing
 	}
 }
 

@@ -44,7 +44,7 @@ func (m *Machine) checked(from member.ID, theirs []Setting) InitJoinAck {
 
 // ack tells of the cluster that this node is a member of.
 func (m *Machine) ack(settings []Setting) InitJoinAck {
-	return InitJoinAck{Cluster: m.cfg.Cluster, ID: m.state.ID, Stage: m.state.stage(), Settings: settings}
+	return InitJoinAck{Cluster: m.cfg.Cluster, ID: m.state.ID, Stage: m.state.stage(), Settings: settings, Closing: m.shuttingDown()}
 }
 
 // letIn adds a joiner to the cluster.

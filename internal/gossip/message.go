@@ -29,6 +29,7 @@ type (
 
 		Invitation bool  `cbor:"5,keyasint,omitempty"`
 		Stage      Stage `cbor:"6,keyasint"`
+		Closing    bool  `cbor:"7,keyasint,omitempty"` // the whole cluster shuts down, and lets nobody in
 	}
 
 	// InitJoinNack says that the seed is no member, or is about to be none.

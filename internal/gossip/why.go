@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
 )
@@ -15,16 +16,25 @@ func (m *Machine) Joins() []member.Wait {
 	case asking:
 		return []member.Wait{m.asks()}
 	case waiting:
-		return []member.Wait{{
-			What: member.WaitJoin, Why: "this node has found a member and asks it to let it in",
-			Until: m.timers[phaseTimer],
-			On:    []member.Holdup{{Node: member.ID{Address: m.join.target}, Why: "has not let this node in yet"}},
-		}}
+		return []member.Wait{m.waitsAtDoor()}
 	case joined:
 		return m.comesUp()
 	default:
 		return nil
 	}
+}
+
+// waitsAtDoor is the wait of a node that has found its cluster.
+func (m *Machine) waitsAtDoor() member.Wait {
+	on := member.Holdup{Node: member.ID{Address: m.join.target}, Why: "has not let this node in yet"}
+	w := member.Wait{What: member.WaitJoin, Why: "this node has found a member and asks it to let it in", Until: m.timers[phaseTimer]}
+	if m.join.closing {
+		w.Why, w.Until = "the cluster is shutting down as a whole, and lets nobody in", time.Time{}
+		w.Act = "stop this node, and start it with the others once they have ended"
+		on.Why = "says so"
+	}
+	w.On = []member.Holdup{on}
+	return w
 }
 
 // asks is the wait of a node that looks for its cluster.

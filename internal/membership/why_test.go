@@ -170,3 +170,43 @@ func TestNobodyIsDownedWhileAllShutDown(t *testing.T) {
 		}
 	}
 }
+
+// A crash that a majority has confirmed is one during a shutdown, too: nobody
+// waits for that member, and all can leave.
+func TestCrashIsConfirmedWhileAllShutDown(t *testing.T) {
+	w := newWorld(4, sbr.Settings{})
+	w.step(0, gossip.PrepareShutdown{})
+	w.run(5 * time.Second)
+	w.dies(3)
+	for range 20 {
+		w.run(50 * time.Millisecond)
+		for i := range 3 {
+			w.step(i, gossip.Dialed{Peer: w.ids[3], Result: gossip.Refused})
+		}
+	}
+	if is := w.seen(0, 3); is != 0 {
+		t.Fatalf("a second after its crash node 3 is %v, want removed; node 0 says %q", is, told(w.now, w.cores[0].Why(w.now)))
+	}
+	for i := range 3 {
+		w.step(i, gossip.Leave{Address: w.ids[i].Address})
+		w.step(i, gossip.ExitDone{})
+	}
+	w.run(10 * time.Second)
+	for i := range 3 {
+		if !w.dead[i] || w.last[i].Decision != nil {
+			t.Errorf("node %d has left: %v, and decided %v; want that it has, and nothing", i, w.dead[i], w.last[i].Decision)
+		}
+	}
+}
+
+func TestWhyCountsVotes(t *testing.T) {
+	w := newWorld(3, sbr.Settings{})
+	w.dies(2)
+	w.refused(0, 2, time.Second)
+	want := "1 vote is in that n2:1 has crashed; 2 confirm it"
+	for _, wait := range w.cores[0].Why(w.now) {
+		if wait.What == member.WaitCrash && wait.Why != want {
+			t.Errorf("with one vote a node says %q, want %q", wait.Why, want)
+		}
+	}
+}
