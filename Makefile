@@ -33,7 +33,7 @@ bench-compare: bin/staticcheck ## benchmarks of the hot paths against a base, wh
 	@if [ -n "$(SAVE)" ]; then mv bin/bench-new.txt $(BASE); else bin/benchstat $(BASE) bin/bench-new.txt; fi
 
 chaos: ## real nodes in network namespaces, all scenarios and strategies (needs root); renews docs/chaos.md
-	.ci/chaos -run TestOneSideSurvives -parallel 3 -timeout 90m -whole -page ../docs/chaos.md
+	.ci/chaos -run TestOneSideSurvives -parallel 5 -timeout 90m -whole -page ../docs/chaos.md
 
 chaos-quick: ## the short form: the scenarios that find most
 	.ci/chaos -run TestOneSideSurvives -parallel 6 -timeout 10m
