@@ -2,6 +2,7 @@ package singleton_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -222,10 +223,14 @@ func (w *world) inOrder(from string, count int) {
 	}
 }
 
-// tell tells numbers, a moment apart, and gives how many were accepted.
+// tell tells numbers, a moment apart, and again what was refused for want of room.
 func (w *world) tell(s *singleton.Singleton[msg], from string, count int, every time.Duration) {
 	for i := range count {
-		if err := s.Ref().Tell(w.t.Context(), note{from, i}); err != nil {
+		err := s.Ref().Tell(w.t.Context(), note{from, i})
+		for ; errors.Is(err, actor.ErrFull); err = s.Ref().Tell(w.t.Context(), note{from, i}) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err != nil {
 			w.t.Errorf("%s tells %d: %v", from, i, err)
 		}
 		time.Sleep(every)

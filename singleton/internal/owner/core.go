@@ -86,7 +86,7 @@ func (c *Core) viewChanged(now time.Time, v *member.View) {
 			delete(c.absent, id)
 		}
 	}
-	if !c.owner.IsZero() && !c.lives(c.owner.Node) {
+	if !c.owner.IsZero() && c.owner.Node != c.self && !c.stays(c.owner.Node) {
 		c.owner = Term{}
 		c.do(Hold{})
 	}
@@ -94,12 +94,12 @@ func (c *Core) viewChanged(now time.Time, v *member.View) {
 		c.claim.askAt = now // there may be somebody new to ask
 	}
 	c.seekAt = now
-	c.greet(before)
+	c.greet(now, before)
 }
 
 // greet tells new members what they would have to ask for: who owns the singleton,
 // and that this node has it.
-func (c *Core) greet(before *member.View) {
+func (c *Core) greet(now time.Time, before *member.View) {
 	_, in := c.view.SelfMember()
 	var known bool
 	if before != nil {
@@ -118,6 +118,9 @@ func (c *Core) greet(before *member.View) {
 		}
 		if _, old := before.Member(m.ID); !old {
 			c.tellOwner(m.ID)
+			if t := c.tenure; t != nil && t.stage == closing { // somebody else may have told it
+				t.unmarked, t.askAt = append(t.unmarked, m.ID), now
+			}
 		}
 	}
 }
@@ -177,6 +180,13 @@ func (c *Core) lives(id member.ID) bool {
 	}
 	m, ok := c.view.Member(id)
 	return ok && m.Status != member.Down && m.Status != member.Removed
+}
+
+// stays tells whether id lives and is not on its way out. An owner that leaves hands
+// over, whether or not it can ask this node to stop sending.
+func (c *Core) stays(id member.ID) bool {
+	m, _ := c.view.Member(id)
+	return c.lives(id) && m.Status != member.Leaving && m.Status != member.Exiting
 }
 
 // isRight tells whether this node holds itself for the one that should own it.

@@ -299,6 +299,7 @@ func TestNewsOfOwners(t *testing.T) {
 		{"it closes a tenure of which nothing was heard", []Term{at(1, b)}, func(r *rig) { r.hear(b, Close{at(3, b)}) }, Term{}},
 		{"an older one closes", []Term{at(2, c)}, func(r *rig) { r.hear(b, Close{at(1, b)}) }, at(2, c)},
 		{"it returned what was sent", []Term{at(1, b)}, func(r *rig) { r.step(Stray{b}); r.hear(c, Here{at(1, b)}) }, Term{}},
+		{"it leaves", []Term{at(1, b)}, func(r *rig) { r.view("b Leaving", "c Up", "a Up"); r.hear(c, Here{at(1, b)}) }, Term{}},
 		{"it was downed", []Term{at(2, c)}, func(r *rig) { r.view("b Up", "c Down", "a Up") }, Term{}},
 		{"the next knew nothing of its number", []Term{at(7, c)}, func(r *rig) { r.view("b Up", "c Down", "a Up"); r.hear(b, Here{at(3, b)}) }, at(3, b)},
 	} {

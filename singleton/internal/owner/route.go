@@ -12,7 +12,7 @@ import (
 func (c *Core) here(term Term) {
 	c.hear(term.N)
 	switch {
-	case term.Node == c.self, !c.lives(term.Node), term == c.closed:
+	case term.Node == c.self, !c.stays(term.Node), term == c.closed:
 		return
 	case !c.owner.IsZero() && term.Compare(c.owner) <= 0: // it lives: see viewChanged
 		return
