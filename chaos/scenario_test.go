@@ -102,7 +102,7 @@ var scenarios = []scenario{
 		left: always("of 12|of 345"),
 	},
 	{
-		name: "resets from the port of 3",
+		name: "resets from the port of 3", short: true,
 		do:   func(r *rehearsal) error { return r.net.Refuse(3, port) },
 		left: silent("1245"),
 	},
@@ -141,7 +141,7 @@ var scenarios = []scenario{
 		left: always("1245"),
 	},
 	{
-		name: "SIGSTOP of 3 for 30 s", times: defaultTimes,
+		name: "SIGSTOP of 3 for 30 s", short: true, times: defaultTimes,
 		do: func(r *rehearsal) error {
 			if err := r.signal(3, syscall.SIGSTOP); err != nil {
 				return err
