@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
@@ -42,16 +41,13 @@ func counted(c gossip.Clock, by member.ID) uint64 {
 	return c[i].N
 }
 
-// refusalHolds is how long ago a refusal may be that a vote goes back to: votes
-// hold, and may have been on their way for long.
-const refusalHolds = 15 * time.Second
-
 // checkCrash: a majority was refused at the address of a member whose crash is
-// confirmed. Silence, however long, is no refusal.
+// confirmed. Silence, however long, is no refusal. Votes may have been on their way
+// for long, so it does not matter when that was.
 func (w *World) checkCrash(n *node, e gossip.CrashConfirmed) {
 	refused := 0
 	for _, o := range w.nodes {
-		if at, ok := o.refused[e.Suspect]; ok && w.now.Sub(at) < refusalHolds {
+		if o.refused[e.Suspect] {
 			refused++
 		}
 	}

@@ -77,7 +77,7 @@ func (w *World) dialAgain(n *node, id member.ID, attempt int) {
 	}
 	result, took := w.dial(n, id)
 	if result == gossip.Refused || result == gossip.Replaced {
-		n.refused[id] = w.now
+		n.refused[id] = true
 	}
 	gap := isolation / 10
 	if attempt >= 20 {

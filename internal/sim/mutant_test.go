@@ -64,7 +64,7 @@ var mutants = []struct {
 				p.Seen[i/8] |= 1 << (i % 8)
 			}
 		})
-	}, "after 1m0s"},
+	}, "has seen a version with"},
 
 	{"two strategies", func(w *World) {
 		w.Downing = func(place int) sbr.Settings {
@@ -73,7 +73,7 @@ var mutants = []struct {
 			}
 			return sbr.Settings{Strategy: sbr.KeepMajority{}}
 		}
-	}, "each has given the other up"},
+	}, "which has taken over from it"},
 
 	{"nobody waits until it is stable", func(w *World) {
 		w.Downing = settings(sbr.Settings{StableAfter: -1})

@@ -25,10 +25,10 @@ type node struct {
 	load        load
 	rate        float64 // of its clock
 	dialing     map[member.ID]bool
-	powerless   bool                    // nothing answers at its address
-	deaf        bool                    // nobody can connect to it any more
-	refused     map[member.ID]time.Time // who was not there when it dialed, last
-	claimed     *gossip.State           // the last one that was checked
+	powerless   bool               // nothing answers at its address
+	deaf        bool               // nobody can connect to it any more
+	refused     map[member.ID]bool // who was not there when it dialed
+	claimed     *gossip.State      // the last one that was checked
 
 	ran        time.Time // by its own clock, as is cutOff
 	cutOff     time.Time // when it has to stop acting; zero while it need not
@@ -109,7 +109,7 @@ func (w *World) boot(place int, join gossip.Input) {
 		place:       place,
 		rate:        w.drawRate(),
 		dialing:     map[member.ID]bool{},
-		refused:     map[member.ID]time.Time{},
+		refused:     map[member.ID]bool{},
 		quarantined: map[member.ID]bool{},
 		removed:     map[member.ID]bool{},
 	}
