@@ -39,7 +39,6 @@ type enrolment struct {
 	enrolled   time.Time        // when the last answer to that was asked for
 	vacant     time.Time        // since when nobody was in it, who could have been; zero: somebody is, or that is not known
 	looked     time.Time        // for members that are missing
-	said       string           // the last trouble in the log
 }
 
 func newEnrolment(n *Node) *enrolment {
@@ -68,16 +67,43 @@ func (e *enrolment) attend(ctx context.Context) time.Duration {
 	} else {
 		pause, err = seekEvery, e.enter(ctx)
 	}
-	if err != nil && ctx.Err() == nil {
-		pause = seekEvery
-		if e.said != err.Error() {
-			e.n.log.Warn("the store does not serve the membership", slog.Any("error", err))
-		}
-		e.said = err.Error()
-	} else {
-		e.said = ""
+	if err == nil || ctx.Err() != nil {
+		e.n.seeker.storeTrouble.Store(nil)
+		return pause
 	}
-	return pause
+	e.complain(err)
+	return seekEvery
+}
+
+// trouble is that the store does not do what the membership wants of it.
+type trouble struct {
+	since time.Time
+	text  string // the last error
+}
+
+// complain keeps the store's last error for who asks, and logs each new one.
+func (e *enrolment) complain(err error) {
+	now := trouble{time.Now(), err.Error()}
+	before := e.n.seeker.storeTrouble.Load()
+	if before != nil {
+		now.since = before.since
+	}
+	if before == nil || before.text != now.text {
+		e.n.log.Warn("the store does not serve the membership", slog.Any("error", err))
+	}
+	e.n.seeker.storeTrouble.Store(&now)
+}
+
+// waits tells what somebody has to do about the store.
+func (t *trouble) waits() []Wait {
+	if t == nil {
+		return nil
+	}
+	return []Wait{{
+		What: member.WaitStore, Since: t.since,
+		Why: "the store does not serve the membership: " + t.text,
+		Act: "see that the database runs, can be reached from here and takes writes: until then nodes that are members stay it, and nobody founds a cluster",
+	}}
 }
 
 // enter looks for members to join, or founds the cluster.

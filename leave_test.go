@@ -3,6 +3,7 @@ package troupe_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -332,4 +333,28 @@ func (b *safeBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
+}
+
+// A leave and a restart without a fault are no reason to wake anybody.
+func TestNobodyIsWarnedOfALeave(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var log safeBuffer
+		w.change = func(c *troupe.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }
+		nodes := w.startAll(5)
+		for i := range nodes {
+			if err := nodes[i].Leave(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if i%2 == 0 {
+				time.Sleep(time.Duration(i) * 7 * time.Second)
+			}
+			nodes[i] = w.start(fmt.Sprintf("n%d", i+1))
+			w.sees(time.Minute, nodes, nodes)
+		}
+		for line := range strings.Lines(log.String()) {
+			if !strings.Contains(line, "level=INFO") {
+				t.Errorf("after each of five nodes was restarted in turn: %s", line)
+			}
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -96,7 +97,11 @@ func (n *Node) logEvent(e gossip.Event) {
 	case gossip.MemberRemoved:
 		n.log.Info("member removed", slog.Any("member", e.Member.ID), slog.String("was", e.Previous.String()))
 	case gossip.UnreachableMember:
-		n.log.Warn("member unreachable", slog.Any("member", e.Member.ID))
+		level := slog.LevelWarn
+		if e.Member.Status == member.Exiting {
+			level = slog.LevelInfo // it has ended as it should
+		}
+		n.log.Log(context.Background(), level, "member unreachable", slog.Any("member", e.Member.ID))
 	case gossip.ReachableMember:
 		n.log.Info("member reachable again", slog.Any("member", e.Member.ID))
 	case gossip.LeaderChanged:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
@@ -39,6 +40,8 @@ type seeker struct {
 	running sync.WaitGroup
 	leave   func(context.Context) error // nil: there is nothing to leave
 
+	storeTrouble atomic.Pointer[trouble] // nil: the store answers, or there is none
+
 	contacts []Address // that were found last; owned by the goroutine, as is said
 	said     string    // the last trouble in the log
 }
@@ -67,6 +70,7 @@ func (n *Node) endSeeking(ctx context.Context, crash bool) {
 	}
 	s.cancel()
 	s.running.Wait()
+	s.storeTrouble.Store(nil)
 	if s.leave == nil || crash {
 		return
 	}

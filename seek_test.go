@@ -362,6 +362,45 @@ func TestOutageOfTheStoreIsNoReasonToFound(t *testing.T) {
 	})
 }
 
+// A store that answers nothing, or takes nothing, is what members and joiners wait for.
+func TestWhyTheStoreIsWaitedFor(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		mute, readonly := &outage{Store: store.NewMemory()}, &full{Store: store.NewMemory()}
+		waits := func(n *troupe.Node) (on []troupe.Wait) {
+			for _, x := range n.Why().Waits {
+				if x.What == "store" {
+					on = append(on, x)
+				}
+			}
+			return on
+		}
+		first := w.startWith("n1", withStore(mute))
+		if err := first.WhenUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := waits(first); len(got) > 0 {
+			t.Errorf("with a store that answers: %+v, want nothing", got)
+		}
+		mute.down.Store(true)
+		readonly.down.Store(true)
+		began := time.Now()
+		for who, n := range map[string]*troupe.Node{
+			"a member": first, "a joiner": w.startWith("n2", withStore(mute)), "a founder": w.startWith("n3", withStore(readonly)),
+		} {
+			time.Sleep(5 * time.Second)
+			got := waits(n)
+			if len(got) != 1 || !strings.Contains(got[0].Why, store.ErrUnknown.Error()) || got[0].Act == "" || got[0].Since.Before(began) || time.Since(got[0].Since) < time.Second {
+				t.Errorf("%s says of a broken store %+v, want the error, since when, and what to do", who, got)
+			}
+		}
+		mute.down.Store(false)
+		time.Sleep(5 * time.Second)
+		if got := waits(first); len(got) > 0 {
+			t.Errorf("when the store answers again: %+v, want nothing", got)
+		}
+	})
+}
+
 // A full is a store that answers and takes nothing for a while, like one whose disk is full.
 type full struct {
 	store.Store

@@ -37,10 +37,38 @@ func (n *Node) Why() Why {
 	if self, in := n.View().SelfMember(); in {
 		w.Status = self.Status
 	}
-	for _, more := range [][]Wait{n.pulse.waits(), certificateWaits(n.Links().Certificate), n.progress.waits()} {
+	links := n.Links()
+	explainJoin(w.Waits, links.Links)
+	for _, more := range [][]Wait{n.pulse.waits(), n.seeker.storeTrouble.Load().waits(), certificateWaits(links.Certificate), n.progress.waits()} {
 		w.Waits = append(w.Waits, more...)
 	}
 	return w
+}
+
+// explainJoin adds to whom a join waits for what keeps this node's link to it
+// from being made: the membership knows only that it does not answer.
+func explainJoin(waits []Wait, links []transport.LinkStats) {
+	broken := map[Address]transport.LinkStats{}
+	for _, l := range links {
+		if l.Peer.UID == 0 && l.Failures > 0 && l.State != "up" && l.LastError != "" {
+			broken[l.Peer.Address] = l
+		}
+	}
+	for _, w := range waits {
+		if w.What != member.WaitJoin {
+			continue
+		}
+		for i, on := range w.On {
+			l, is := broken[on.Node.Address]
+			if !is || on.Node.UID != 0 {
+				continue
+			}
+			w.On[i].Why += ": " + l.LastError
+			if l.Advice != "" {
+				w.On[i].Why += "; to do: " + l.Advice
+			}
+		}
+	}
 }
 
 // certificateWaits tells what somebody has to do about this node's certificate,

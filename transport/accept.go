@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"time"
@@ -214,7 +215,11 @@ func (e *endpoint) noteRefusal(conn net.Conn, why Refusal, text string) {
 	}
 	if usual := why == RefusedClosing || why == RefusedStale; !usual {
 		if suppressed, due := e.refusals.Due(time.Now(), why); due {
-			e.log.Warn("connection refused", "reason", why.String(), "remote", conn.RemoteAddr().String(), "why", text, "suppressed", suppressed)
+			level := slog.LevelWarn
+			if why == RefusedIncarnation {
+				level = slog.LevelInfo // somebody has not heard yet that the former one is gone
+			}
+			e.log.Log(context.Background(), level, "connection refused", "reason", why.String(), "remote", conn.RemoteAddr().String(), "why", text, "suppressed", suppressed)
 		}
 	}
 	e.count.refused[why].Add(1)

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -50,6 +51,8 @@ func advice(err error) string {
 		return "nobody listens there: start the node, or correct the address"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return "see whether that host runs, and whether a firewall stands between"
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return "if it lasts, see whether Config.TLS or Config.Secret is set there and not here"
 	default:
 		return ""
 	}

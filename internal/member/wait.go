@@ -34,5 +34,6 @@ const (
 	WaitConfig      WaitKind = "refused join" // for somebody to give nodes settings that agree
 	WaitCluster     WaitKind = "two clusters" // for somebody to stop one of two clusters
 	WaitCertificate WaitKind = "certificate"  // for somebody to renew a certificate
+	WaitStore       WaitKind = "store"        // for a store that answers and takes writes
 	WaitShutdown    WaitKind = "shutdown"     // for all members to leave: the whole cluster stops
 )
