@@ -120,8 +120,7 @@ func TestSNG04StartRequestDuringMembershipChurnIsFatal(t *testing.T) {
 	})
 }
 
-// A node that was paused and removed meanwhile handles nothing when it wakes: package
-// troupe tests that frames and timers are held; here a lease runs out.
+// Without the store nothing starts, and what runs is stopped before the lease runs out.
 func TestLeaseIsHeldBeforeTheStartAndLostBeforeAnotherStarts(t *testing.T) {
 	inWorld(t, troupe.Config{}, func(w *world) {
 		memory := store.NewMemory()

@@ -110,8 +110,16 @@ func (t Type[M]) validate() error {
 	check(t.StartLeased == nil || t.Lease != nil, "StartLeased is set without Lease, so that there is no token: set Lease, or use Start")
 	check(t.Protocol != nil, "Protocol is nil: it names the messages that travel; see wire.NewProtocol")
 	check(t.LeaseTTL == 0 || t.Lease != nil, "LeaseTTL is %s without Lease: leave it out", t.LeaseTTL)
-	for name, d := range map[string]time.Duration{"StopWithin": t.StopWithin, "LeaseTTL": t.LeaseTTL, "Patience": t.Patience, "Retry": t.Retry} {
-		check(d >= 0, "%s is %s: it must be positive", name, d)
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"StopWithin", t.StopWithin},
+		{"LeaseTTL", t.LeaseTTL},
+		{"Patience", t.Patience},
+		{"Retry", t.Retry},
+	} {
+		check(d.value >= 0, "%s is %s: it must be positive", d.name, d.value)
 	}
 	check(t.Buffer >= 0, "Buffer is %d: it cannot be negative", t.Buffer)
 	check(t.Mailbox >= 0, "Mailbox is %d: it cannot be negative", t.Mailbox)
