@@ -111,6 +111,7 @@ func (p *process) read() error {
 			p.answered = e
 		case record.Ended:
 			p.ended = e
+		default: // for people
 		}
 	}
 	p.events = append(p.events, events...)

@@ -142,6 +142,7 @@ func observe(n *troupe.Node, w *record.Writer) {
 				e.Up = append(e.Up, m.Address.String())
 			case troupe.Down:
 				e.Down = append(e.Down, m.Address.String())
+			default: // comes or goes
 			}
 		}
 		for _, id := range v.Unreachable {
