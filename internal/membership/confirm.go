@@ -21,6 +21,10 @@ func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 	}
 	out.Events = append(out.Events, k.events...)
 	k.ballots, k.events = nil, nil
+	dialed, ok := in.(gossip.Dialed)
+	if !ok {
+		return // a vote that was long on its way has behind it what took it back: nothing is decided between the two
+	}
 	for range k.suspects {
 		v := c.machine.View()
 		suspect, by, ok := k.verdict(now, v)
@@ -31,7 +35,7 @@ func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 		out.Events = append(out.Events, gossip.CrashConfirmed{Suspect: suspect, By: by, Members: members})
 		c.step(now, gossip.Crashed{ID: suspect}, out)
 	}
-	if d, ok := in.(gossip.Dialed); ok && !c.closing && d.Peer == k.self && k.isolation > 0 && k.deaf(now, d.Result) {
+	if !c.closing && dialed.Peer == k.self && k.isolation > 0 && k.deaf(now, dialed.Result) {
 		out.Events = append(out.Events, gossip.ListenerLost{})
 		c.down(now, k.self, out)
 	}

@@ -3,9 +3,37 @@ package membership
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/sbr"
 )
+
+// A vote that was on its way for long counts no more once what took it back, right
+// behind it, has come.
+func TestLateVoteIsTakenBackInTime(t *testing.T) {
+	w := newWorld(3, sbr.Settings{})
+	w.dead[2] = true
+	w.step(0, gossip.LinkBroke{Peer: w.ids[2]})
+	refused := gossip.Dialed{Peer: w.ids[2], Result: gossip.Refused}
+	for range 20 {
+		w.run(50 * time.Millisecond)
+		w.step(0, refused)
+	}
+	for _, withdrawn := range []bool{false, true} {
+		w.step(0, gossip.Received{From: w.ids[1], Msg: gossip.CrashVote{Suspect: w.ids[2], Withdrawn: withdrawn}})
+	}
+	w.step(0, refused)
+	if status := w.seen(0, 2); status != member.Up {
+		t.Errorf("the suspect is %v after a vote that was taken back, want Up", status)
+	}
+	w.step(0, gossip.Received{From: w.ids[1], Msg: gossip.CrashVote{Suspect: w.ids[2]}})
+	w.step(0, refused)
+	if status := w.seen(0, 2); status == member.Up {
+		t.Error("the suspect is Up after a vote that was not taken back")
+	}
+}
 
 // Votes go to all in a small cluster, and to a few that can be reached in a large one.
 func TestVotesGoToFew(t *testing.T) {

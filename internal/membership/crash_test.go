@@ -53,8 +53,8 @@ func TestCrashIsConfirmedByMajority(t *testing.T) {
 				w.step(i, gossip.Dialed{Peer: w.ids[who], Result: gossip.Refused})
 			}
 		}
-		if took := w.now.Sub(start); took != isolation {
-			t.Errorf("node %d was removed %v after its crash, want %v", who, took, isolation)
+		if took, want := w.now.Sub(start), isolation+isolation/10; took != want { // the votes are counted at the next attempt
+			t.Errorf("node %d was removed %v after its crash, want %v", who, took, want)
 		}
 		if status := w.seen(others[1], who); status != 0 {
 			t.Errorf("node %d is %v for node %d, want removed", who, status, others[1])
