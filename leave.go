@@ -57,8 +57,8 @@ func (n *Node) JoinThrough(ctx context.Context, a Address) error {
 }
 
 // PrepareClusterShutdown announces that the whole cluster is about to stop: no
-// node joins or comes up any more, nothing is placed or moved, and nobody is downed, so
-// that all nodes can be made to leave in any order and at the same time. Entities go on
+// node joins or comes up any more, nothing is placed or moved, and nobody is downed but by
+// hand or for a confirmed crash, so that all nodes can be made to leave in any order and at the same time. Entities go on
 // where they are until their node leaves, and then end without a successor. It is not taken
 // back: to go on, start all nodes anew. It returns when this node has taken note; the
 // rest happens by gossip.

@@ -155,9 +155,10 @@ func (c *Core) resolve(now time.Time, in sbr.Input, out *Output) {
 	}
 }
 
-// cutOff is Output.CutOff.
+// cutOff is Output.CutOff. It rests while the whole cluster shuts down, but not
+// before all have seen that: who has not may still place anew what runs here.
 func (c *Core) cutOff() time.Time {
-	if c.closing {
+	if self, _ := c.machine.View().SelfMember(); c.closing && self.Status != member.PreparingForShutdown {
 		return time.Time{}
 	}
 	return c.crashes.cutOff(c.machine.View())

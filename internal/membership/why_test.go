@@ -199,6 +199,24 @@ func TestCrashIsConfirmedWhileAllShutDown(t *testing.T) {
 	}
 }
 
+// Who knows of the shutdown alone has to stop acting when its links break, since
+// the others may confirm its crash and place anew what it hosts.
+func TestShutdownThatNobodyKnowsOfStopsNoPause(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		w := newWorld(3, sbr.Settings{})
+		w.dead[1], w.dead[2] = !known, !known
+		w.step(0, gossip.PrepareShutdown{})
+		if known {
+			w.run(5 * time.Second)
+		}
+		w.cores[0].Step(w.now, gossip.LinkBroke{Peer: w.ids[1]})
+		out := w.cores[0].Step(w.now, gossip.LinkBroke{Peer: w.ids[2]})
+		if paused := !out.CutOff.IsZero(); paused == known {
+			t.Errorf("the others know of the shutdown: %v; node 0, which lost them, has to stop: %v", known, paused)
+		}
+	}
+}
+
 func TestWhyCountsVotes(t *testing.T) {
 	w := newWorld(3, sbr.Settings{})
 	w.dies(2)
