@@ -2,6 +2,7 @@ package membership
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,9 +223,8 @@ func TestWhyCountsVotes(t *testing.T) {
 	w.dies(2)
 	w.refused(0, 2, time.Second)
 	want := "1 vote is in that n2:1 has crashed; 2 confirm it"
-	for _, wait := range w.cores[0].Why(w.now) {
-		if wait.What == member.WaitCrash && wait.Why != want {
-			t.Errorf("with one vote a node says %q, want %q", wait.Why, want)
-		}
+	got := w.cores[0].Why(w.now)
+	if !slices.ContainsFunc(got, func(wait member.Wait) bool { return wait.What == member.WaitCrash && wait.Why == want }) {
+		t.Errorf("with one vote a node says %q, want %q", told(w.now, got), want)
 	}
 }
