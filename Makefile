@@ -63,7 +63,7 @@ lint: $(LINT) bin/staticcheck vet ## all linters over all modules
 	bin/staticcheck $(PACKAGES)
 
 race: ## all tests with the race detector
-	$(GO) test -race $(PACKAGES)
+	.ci/race
 
 mutants: ## plant faults in the membership cores; storms must find each
 	$(GO) test ./internal/sim -run TestStormsFindPlants -mutants -v -timeout 60m

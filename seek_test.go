@@ -73,7 +73,11 @@ func (s *slowSeeds) Find(ctx context.Context) ([]discover.Address, error) {
 	s.misses--
 	delay, drop := time.Duration(s.rand.Int64N(int64(2*time.Second))), s.rand.IntN(10)
 	s.mu.Unlock()
-	time.Sleep(delay)
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	found, err := fiveContacts.Find(ctx)
 	switch {
 	case misses > 0 && misses%2 == 0:
