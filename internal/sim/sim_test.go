@@ -56,8 +56,13 @@ func settings(s sbr.Settings) func(int) sbr.Settings {
 
 // strategies are what storms draw from; the default more often than the others.
 var strategies = []sbr.Strategy{
-	sbr.KeepMajority{}, sbr.KeepMajority{}, sbr.KeepMajority{}, sbr.StaticQuorum{Size: 4},
-	sbr.KeepOldest{DownIfAlone: true}, sbr.DownAll{}, sbr.LeaseMajority{AcquireDelay: 2 * time.Second},
+	sbr.KeepMajority{},
+	sbr.KeepMajority{},
+	sbr.KeepMajority{},
+	sbr.StaticQuorum{Size: 4},
+	sbr.KeepOldest{DownIfAlone: true},
+	sbr.DownAll{},
+	sbr.LeaseMajority{AcquireDelay: 2 * time.Second},
 }
 
 // choose draws how the resolvers decide and how the clocks run.
