@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/troupe-go/troupe/actor"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/troupe-go/troupe/actor"
 )
 
 // latencies are the times of all asks, by the second in which they were due.

@@ -41,7 +41,7 @@ const (
 	Mailbox = 1024 // messages that may wait for a local actor, where a system has a bound
 	Body    = 100  // bytes in each message and request that leaves its process
 	Askers  = 64   // concurrent askers, or senders, in the works named -64
-	Ids     = 1000 // entities in sharded-ask-64
+	IDs     = 1000 // entities in sharded-ask-64
 	Branch  = 10   // children of each actor in skynet-1m
 )
 

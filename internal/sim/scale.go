@@ -145,6 +145,7 @@ func firstMember(m gossip.Message) *gossip.PackedMember {
 		p = m.Gossip
 	case gossip.Welcome:
 		p = m.Gossip
+	default: // carries no state
 	}
 	if len(p.Members) == 0 {
 		return nil

@@ -83,7 +83,7 @@ func shardedAsk(r *driver.Run) error {
 func startAll(counters *shard.Entities[hit]) ([]actor.Ref[hit], error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	refs := make([]actor.Ref[hit], work.Ids)
+	refs := make([]actor.Ref[hit], work.IDs)
 	region := counters.Region()
 	homes := map[troupe.ID]int{}
 	for i := range refs {
@@ -96,8 +96,8 @@ func startAll(counters *shard.Entities[hit]) ([]actor.Ref[hit], error) {
 		homes[home]++
 	}
 	for home, entities := range homes {
-		if len(homes) != 2 || entities < work.Ids/4 {
-			return nil, fmt.Errorf("%s has %d entities of %d: they are to be spread over two processes", home, entities, work.Ids)
+		if len(homes) != 2 || entities < work.IDs/4 {
+			return nil, fmt.Errorf("%s has %d entities of %d: they are to be spread over two processes", home, entities, work.IDs)
 		}
 	}
 	return refs, nil
