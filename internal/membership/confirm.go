@@ -155,7 +155,9 @@ func (c *Core) Suspects() []member.ID {
 	}
 	var all []member.ID
 	for _, s := range c.crashes.suspects {
-		all = append(all, s.node)
+		if s.in {
+			all = append(all, s.node)
+		}
 	}
 	return all
 }

@@ -28,7 +28,7 @@ import (
 type crashes struct {
 	self      member.ID
 	isolation time.Duration // zero: switched off
-	suspects  []*suspicion  // by node: members to which the link broke and was not made again
+	suspects  []*suspicion  // by node: to which the link broke and was not made again
 	votes     []vote        // by suspect and voter, own ones too
 	doubts    []doubt       // whom this node has voted against lately
 	back      []member.ID   // members to which a link that broke was made again
@@ -37,9 +37,11 @@ type crashes struct {
 	events    []gossip.Event
 }
 
-// suspicion is about a member to which this node's link is broken.
+// suspicion is about a member to which this node's link is broken, or about a node
+// that is not known for a member yet: it may be one in the eyes of others.
 type suspicion struct {
 	node      member.ID
+	in        bool // it has been a member here
 	broke     time.Time
 	heard     time.Time // last sign of life since, or when the link broke
 	since     time.Time // the same, or another attempt that was not refused: from here on all were
@@ -96,12 +98,17 @@ func (k *crashes) step(now time.Time, v *member.View, in gossip.Input, quiet boo
 	}
 }
 
-// forget drops what is over: suspects and votes of those that are no members.
+// forget drops what is over: suspects and votes of those that are no members any more.
 func (k *crashes) forget(now time.Time, v *member.View) {
 	k.suspects = slices.DeleteFunc(k.suspects, func(s *suspicion) bool {
-		_, there := v.Member(s.node)
-		return !there
+		m, there := v.Member(s.node)
+		return s.in && !there || there && m.DataCenter != v.DataCenter
 	})
+	for _, s := range k.suspects {
+		if _, there := v.Member(s.node); there {
+			s.in = true
+		}
+	}
 	k.back = slices.DeleteFunc(k.back, func(id member.ID) bool {
 		_, there := v.Member(id)
 		return !there && !slices.Contains(v.Crashed, id)
@@ -118,14 +125,39 @@ func (k *crashes) find(id member.ID) (int, bool) {
 	return slices.BinarySearchFunc(k.suspects, id, func(s *suspicion, id member.ID) int { return s.node.Compare(id) })
 }
 
+// strangers is how many suspects may be no members yet; the ones that were
+// heard of last are kept.
+const strangers = 32
+
 func (k *crashes) broke(now time.Time, v *member.View, peer member.ID) {
 	m, there := v.Member(peer)
 	i, known := k.find(peer)
-	if !there || known || peer == k.self || m.DataCenter != v.DataCenter {
+	if known || peer == k.self || there && m.DataCenter != v.DataCenter {
 		return
 	}
 	k.back = slices.DeleteFunc(k.back, func(id member.ID) bool { return id == peer })
-	k.suspects = slices.Insert(k.suspects, i, &suspicion{node: peer, broke: now, heard: now, since: now})
+	k.suspects = slices.Insert(k.suspects, i, &suspicion{node: peer, in: there, broke: now, heard: now, since: now})
+	if !there {
+		k.dropStranger()
+	}
+}
+
+// dropStranger makes room when there are too many suspects that are no members.
+func (k *crashes) dropStranger() {
+	var count int
+	var oldest *suspicion
+	for _, s := range k.suspects {
+		if s.in {
+			continue
+		}
+		count++
+		if oldest == nil || s.heard.Before(oldest.heard) {
+			oldest = s
+		}
+	}
+	if count > strangers {
+		k.suspects = slices.DeleteFunc(k.suspects, func(s *suspicion) bool { return s == oldest })
+	}
 }
 
 // heard takes a sign of life. Messages from before the crash may arrive behind
@@ -263,11 +295,15 @@ func (k *crashes) cutOff(v *member.View) time.Time {
 	var first time.Time  // of those whose link is broken
 	members := 0
 	for _, m := range v.Members {
-		if m.DataCenter != v.DataCenter || !mayVote(m) || m.Status == member.Exiting {
+		i, broken := k.find(m.ID)
+		switch {
+		case m.DataCenter != v.DataCenter, m.Status == member.Down, m.Status == member.Exiting:
 			continue
+		case !mayVote(m) && !broken:
+			continue // but one that is lost may have come up meanwhile, and vote
 		}
 		members++
-		if i, broken := k.find(m.ID); broken {
+		if broken {
 			heard := k.suspects[i].heard
 			if first.IsZero() || heard.Before(first) {
 				first = heard

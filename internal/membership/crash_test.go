@@ -138,6 +138,35 @@ func TestNobodyIsCutOffOnTheWordOfTheLost(t *testing.T) {
 	}
 }
 
+// Links broke to nodes that this one did not know for members then, or for members that came up:
+// to the others they may be voters by now.
+func TestLinkThatBrokeBeforeItsNodeJoinedCounts(t *testing.T) {
+	now := time.Unix(1000, 0)
+	k := &crashes{self: node(0), isolation: isolation}
+	all := viewOf(5, 0)
+	before := *all
+	before.Members = slices.Clone(all.Members[:3]) // 3 and 4 are not in yet
+	for _, i := range []int{2, 3, 4} {
+		k.step(now, &before, gossip.LinkBroke{Peer: node(i)}, false)
+	}
+	if at := k.cutOff(&before); !at.IsZero() {
+		t.Errorf("of 3 members one is lost: cut off at %v, want never", at)
+	}
+	for _, i := range []int{3, 4} {
+		all.Members[i].Status, all.Members[i].UpNumber = member.Joining, member.NeverUp
+	}
+	k.step(now.Add(time.Second), all, gossip.Tick{}, false)
+	if got, want := k.cutOff(all), now.Add(isolation/2); !got.Equal(want) {
+		t.Errorf("of 5 members three are lost: cut off at %v, want %v", got, want)
+	}
+	for i := range 2 * strangers {
+		k.step(now, all, gossip.LinkBroke{Peer: node(100 + i)}, false)
+	}
+	if len(k.suspects) > 3+strangers {
+		t.Errorf("%d suspicions are kept, want at most %d", len(k.suspects), 3+strangers)
+	}
+}
+
 func TestTwoNodesNeverConfirm(t *testing.T) {
 	w := newWorld(2, sbr.Settings{})
 	w.dies(1)

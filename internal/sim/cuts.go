@@ -81,6 +81,9 @@ func (w *World) flapPair() (string, bool) {
 	period := w.between(time.Second, 10*time.Second)
 	for i := range 5 {
 		w.after(time.Duration(2*i)*period, func() {
+			if w.healed.After(birth) {
+				return
+			}
 			w.cutFor(period, a, b)
 			w.cutFor(period, b, a)
 		})
