@@ -134,8 +134,10 @@ func (m *Machine) removable(p Perspective) []member.ID {
 		switch {
 		case !going(other.Status), other.ID == p.Self:
 		case p.Table.Worst(other.ID) == Terminated && !m.told.down(other.ID): // subscribers hear of the crash first
-		case other.DataCenter != p.DataCenter, unreachable.has(other.ID),
-			other.Status == member.Exiting && m.confirmed.has(other.ID):
+		case other.Status == member.Exiting && m.confirmed.has(other.ID), other.DataCenter != p.DataCenter:
+			gone = append(gone, other.ID)
+		case other.Status == member.Exiting && m.view.Reachable(other.ID): // and first of this, or they took it for done
+		case unreachable.has(other.ID):
 			gone = append(gone, other.ID)
 		}
 	}
