@@ -3,6 +3,8 @@ package gossip
 import (
 	"testing"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/member"
 )
 
 // Of a large side that is declared down at one moment, only some are sent the
@@ -27,5 +29,31 @@ func TestDownOfManyTellsFew(t *testing.T) {
 	}
 	if told := tell(now.Add(time.Second), nodes[9:10]); told != 1 {
 		t.Errorf("told %d of one that was declared down a second later, want it", told)
+	}
+}
+
+// Who was reachable to the last has confirmed its end, so that others take over its work at once: a leaver that
+// falls silent must be seen unreachable first, also by those who see one view at a time.
+func TestSilentLeaverIsSeenUnreachableBeforeItIsRemoved(t *testing.T) {
+	w := newWorld(t, 1)
+	nodes := w.cluster(2)
+	leaver, m := nodes[1].id, nodes[0].Machine
+	w.do(nodes[1], Leave{Address: leaver.Address})
+	w.within(10*time.Second, "the leaver is Exiting", func() bool {
+		self, ok := m.View().Member(leaver)
+		return ok && self.Status == member.Exiting
+	})
+	for now := w.now; ; now = now.Add(100 * time.Millisecond) {
+		before := m.View()
+		m.Step(now, Tick{})
+		if _, still := m.View().Member(leaver); !still {
+			if before.Reachable(leaver) {
+				t.Error("it was removed and had been reachable to the last")
+			}
+			return
+		}
+		if now.Sub(w.now) > time.Minute {
+			t.Fatal("it was not removed within a minute of silence")
+		}
 	}
 }
