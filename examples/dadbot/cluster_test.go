@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,6 +26,7 @@ var binary string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
+	lastPort.Store(20000 + rand.Int32N(8000))
 	dir, err := os.MkdirTemp("", "dadbot")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -87,16 +90,25 @@ func startNodes(t *testing.T, n int, flags ...string) []*process {
 	return nodes
 }
 
+// lastPort is the port that was given out last. Those below 32768 are not taken by
+// connections that others make, so what is free now is free when a node binds it.
+var lastPort atomic.Int32
+
 func freePorts(t *testing.T, n int) []string {
 	t.Helper()
-	ports := make([]string, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	var ports []string
+	for len(ports) < n {
+		port := lastPort.Add(1)
+		if port >= 32000 {
+			t.Fatalf("no %d ports are free below %d", n, port)
 		}
-		defer l.Close() // all are open until all are found
-		ports[i] = l.Addr().String()
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			continue
+		}
+		l.Close()
+		ports = append(ports, address)
 	}
 	return ports
 }
