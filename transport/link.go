@@ -229,20 +229,24 @@ func (l *link) expire() {
 	}
 }
 
-// sayDropped logs what was dropped for a reason, if anything was. That what was
-// for a removed or a former incarnation goes nowhere is as it should be.
-func (l *link) sayDropped(why drop, frames int) {
-	level := slog.LevelWarn
+// dropLevel tells how loud to be about a drop. That what was for a removed or a
+// former incarnation goes nowhere is as it should be.
+func dropLevel(why drop) slog.Level {
 	if why == dropQuarantined || why == dropDisconnected || why == dropIncarnation {
-		level = slog.LevelInfo
+		return slog.LevelInfo
 	}
+	return slog.LevelWarn
+}
+
+// sayDropped logs what was dropped for a reason, if anything was.
+func (l *link) sayDropped(level slog.Level, why drop, frames int) {
 	if frames > 0 {
 		l.e.log.Log(context.Background(), level, "frames dropped", "peer", l.to.String(), "reason", dropNames[why], "frames", frames)
 	}
 }
 
 func (l *link) up(s *session) {
-	l.sayDropped(dropGaveUp, l.gaveUp)
+	l.sayDropped(slog.LevelWarn, dropGaveUp, l.gaveUp)
 	l.gaveUp = 0
 	l.enter(linkUp, nil)
 	l.e.log.Debug("link up", "peer", s.peer.String())
@@ -319,7 +323,7 @@ func (l *link) end() {
 	case errors.Is(cause, ErrDisconnected):
 		why = dropDisconnected
 	}
-	l.sayDropped(dropGaveUp, l.gaveUp)
+	l.sayDropped(dropLevel(why), dropGaveUp, l.gaveUp) // that waited for a removed one, too
 	l.drop(why)
 	l.kill(ErrClosed)
 	l.e.gone(l)
@@ -333,7 +337,7 @@ func (l *link) drop(why drop) {
 		l.e.count.drop(why, frames)
 		all += frames
 	}
-	l.sayDropped(why, all)
+	l.sayDropped(dropLevel(why), why, all)
 }
 
 func (l *link) why() error {
