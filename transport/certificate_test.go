@@ -168,6 +168,7 @@ func TestCertificatesAreRenewedWhileRunning(t *testing.T) {
 			}
 		}
 		sendNumber(t, a, b.Self(), 0)
+		time.Sleep(30 * time.Minute) // so that files are never read in the moment in which they are written
 		time.Sleep(89 * day)
 		state(CertificateValid)
 		time.Sleep(2 * day)
