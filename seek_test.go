@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/troupe-go/troupe"
@@ -232,6 +233,7 @@ func TestSettingsThatDifferAreRefusedOnBothSides(t *testing.T) {
 			cfg.Times.AcceptablePause = 7 * time.Second
 		})
 		<-other.Done()
+		synctest.Wait() // until the member has said so, too
 		want := []string{"Times.AcceptablePause", `3s`, `7s`}
 		for _, text := range want {
 			if err := other.Err(); !errors.Is(err, troupe.ErrRefused) || !strings.Contains(err.Error(), text) {
