@@ -9,6 +9,7 @@ import (
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/internal/membership"
+	"github.com/troupe-go/troupe/internal/wake"
 	"github.com/troupe-go/troupe/transport"
 )
 
@@ -16,7 +17,7 @@ import (
 // carries out what the core wants. It decides nothing.
 func (n *Node) own() {
 	defer close(n.done)
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(wake.Until(time.Now()))
 	defer timer.Stop()
 	for {
 		in := gossip.Input(gossip.Tick{})
@@ -50,11 +51,11 @@ func (n *Node) own() {
 		}
 		n.redials.follow(n, n.core.Suspects())
 		n.confirm()
-		wait := n.pulse.lookAgain()
-		if !out.Wake.IsZero() {
-			wait = min(wait, time.Until(out.Wake))
+		again := time.Now().Add(n.pulse.lookAgain())
+		if !out.Wake.IsZero() && out.Wake.Before(again) {
+			again = out.Wake
 		}
-		timer.Reset(wait)
+		timer.Reset(wake.Until(again))
 	}
 }
 

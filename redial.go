@@ -116,6 +116,9 @@ func (n *Node) mindListener(ctx context.Context, isolation time.Duration) {
 
 // sleep waits; false when ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -59,22 +59,26 @@ func (e *endpoint) firstOf(ctx context.Context, to member.Address, greet func(ne
 			}
 		}
 	}()
-	next := time.NewTimer(0)
+	next := time.NewTimer(stagger)
 	defer next.Stop()
-	for len(places) > 0 || running > 0 {
+	begin := func() {
+		if len(places) == 0 {
+			return
+		}
+		place := places[0]
+		places = places[1:]
+		running++
+		go func() {
+			conn, err := e.connect(ctx, place)
+			results <- result{conn, err}
+		}()
+		next.Reset(stagger)
+	}
+	begin()
+	for running > 0 {
 		select {
 		case <-next.C:
-			if len(places) == 0 {
-				continue
-			}
-			place := places[0]
-			places = places[1:]
-			running++
-			go func() {
-				conn, err := e.connect(ctx, place)
-				results <- result{conn, err}
-			}()
-			next.Reset(stagger)
+			begin()
 		case r := <-results:
 			running--
 			if r.err == nil {
@@ -86,7 +90,7 @@ func (e *endpoint) firstOf(ctx context.Context, to member.Address, greet func(ne
 			}
 			err = telling(err, r.err)
 			if running == 0 {
-				next.Reset(0)
+				begin()
 			}
 		}
 	}

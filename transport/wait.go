@@ -27,6 +27,9 @@ func closed(c <-chan struct{}) bool {
 
 // pause waits for d; false means ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
