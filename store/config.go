@@ -39,25 +39,28 @@ type LeaseConfig struct {
 
 // timing gives the durations with defaults, or all that is wrong with them.
 func (c LeaseConfig) timing() (lease.Config, error) {
-	ttl := cmp.Or(c.TTL, 10*time.Second)
+	t, err := timing(fmt.Sprintf("lease %q", c.Name), c.TTL, c.Renew, c.Try, c.Margin)
+	return t, errors.Join(CheckLease(c.Name, c.Owner, t.TTL), err)
+}
+
+// timing gives the durations with defaults, and what is wrong beside the TTL.
+func timing(what string, ttl, renew, try, margin time.Duration) (lease.Config, error) {
+	ttl = cmp.Or(ttl, 10*time.Second)
 	t := lease.Config{
 		TTL:    ttl,
-		Renew:  cmp.Or(c.Renew, ttl/5),
-		Try:    cmp.Or(c.Try, ttl/5),
-		Margin: cmp.Or(c.Margin, ttl/8),
+		Renew:  cmp.Or(renew, ttl/5),
+		Try:    cmp.Or(try, ttl/5),
+		Margin: cmp.Or(margin, ttl/8),
 	}
 	var errs []error
 	wrong := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%w: lease %q: "+format, append([]any{ErrBadArgument, c.Name}, args...)...))
-	}
-	if err := CheckLease(c.Name, c.Owner, ttl); err != nil {
-		errs = append(errs, err)
+		errs = append(errs, fmt.Errorf("%w: %s: "+format, append([]any{ErrBadArgument, what}, args...)...))
 	}
 	if t.Renew < 0 || t.Try < 0 || t.Margin < 0 {
 		wrong("Renew %v, Try %v and Margin %v must not be negative", t.Renew, t.Try, t.Margin)
 	}
 	if t.Renew+2*t.Try+t.Margin > t.TTL {
-		wrong("Renew %v + twice Try %v + Margin %v exceed TTL %v, so that one lost answer loses the lease: raise TTL or lower Try",
+		wrong("Renew %v + twice Try %v + Margin %v exceed TTL %v, so that one lost answer loses it: raise TTL or lower Try",
 			t.Renew, t.Try, t.Margin, t.TTL)
 	}
 	return t, errors.Join(errs...)

@@ -83,6 +83,11 @@ func (e *ConflictError) Error() string {
 // Unwrap gives ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
+// NoSeat is the [ErrLeaseLost] of a runner that has no seat with that token.
+func NoSeat(r Ring, runner string, token Token) error {
+	return fmt.Errorf("%w: the store knows no seat of %s in %v with token %d", ErrLeaseLost, runner, r, token)
+}
+
 // Refused tells whether err is a clear no: the store has certainly not done
 // what was asked. Other errors of a store leave that open.
 func Refused(err error) bool {

@@ -36,6 +36,8 @@ func (l *Lease) run(m *lease.Machine) {
 			}
 			waiting.reply(outcome{err: unknown(errReplaced, m.Cause())})
 			waiting, in = c, c.in
+		case <-l.touch:
+			in = lease.Touch{}
 		case in = <-answers:
 		case <-timer.C:
 			in = lease.Tick{}
@@ -90,19 +92,19 @@ func (l *Lease) tellOf(e lease.Event, waiting command) command {
 		}
 	case lease.Lost:
 		if l.lost != nil {
-			err := lostError(l.name, e)
+			err := lostError(l.what, e)
 			l.work.Go(func() { l.lost(err) })
 		}
 	}
 	return waiting
 }
 
-func lostError(name string, e lease.Lost) error {
+func lostError(what string, e lease.Lost) error {
 	cause := e.Cause
 	if cause == nil {
 		cause = errSilence
 	}
-	return fmt.Errorf("%w: %q, held with token %d: %w", ErrLeaseLost, name, e.Token, cause)
+	return fmt.Errorf("%w: %s, held with token %d: %w", ErrLeaseLost, what, e.Token, cause)
 }
 
 // ask makes one request to the store.

@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,6 +22,10 @@ const (
 	maxName = 64 << 10
 	maxKey  = 512
 )
+
+// maxTerm is the highest term that may be asked for: far from where the integers of
+// SQL end, since there must always be a higher one.
+const maxTerm = math.MaxInt64 / 2
 
 // Key is the name under which a database stores what is called name, of less
 // than or exactly limit bytes: short names as they are, others cut and followed
@@ -91,6 +97,63 @@ func CheckList(s Shard, after string, limit int) error {
 	return err
 }
 
+// CheckRing is to [Locks.Table] what [CheckLease] is to [Leases].
+func CheckRing(r Ring) error {
+	return errors.Join(checkName("cluster", r.Cluster, maxKey), checkName("type", r.Type, maxKey))
+}
+
+// CheckSeat is to [Locks.Sit] and [Locks.Keep] what [CheckLease] is to [Leases].
+func CheckSeat(r Ring, s Seat, ttl time.Duration) error {
+	err := errors.Join(CheckRise(r, s.Runner), checkTTL(ttl))
+	if len(s.Note) > MaxNote {
+		err = errors.Join(err, fmt.Errorf("%w: the note of %.40q has %d bytes, at most %d are allowed", ErrBadArgument, s.Runner, len(s.Note), MaxNote))
+	}
+	return err
+}
+
+// CheckRise is to [Locks.Rise] what [CheckLease] is to [Leases].
+func CheckRise(r Ring, runner string) error {
+	return errors.Join(CheckRing(r), checkName("runner", runner, maxKey))
+}
+
+// CheckTake is to [Locks.Take] what [CheckLease] is to [Leases].
+func CheckTake(r Ring, runner string, shards []string) error {
+	return errors.Join(CheckRise(r, runner), checkLocks(len(shards), slices.Values(shards)))
+}
+
+// CheckGive is to [Locks.Give] what [CheckLease] is to [Leases].
+func CheckGive(r Ring, runner string, locks []Lock) error {
+	return errors.Join(CheckRise(r, runner), checkLocks(len(locks), func(yield func(string) bool) {
+		for _, l := range locks {
+			if !yield(l.Shard) {
+				return
+			}
+		}
+	}))
+}
+
+// CheckTerm is to [Locks.RaiseTerm] what [CheckLease] is to [Leases].
+func CheckTerm(r Ring, atLeast uint64) error {
+	err := CheckRing(r)
+	if atLeast > maxTerm {
+		err = errors.Join(err, fmt.Errorf("%w: a term of at least %d: it must be below 2^62", ErrBadArgument, atLeast))
+	}
+	return err
+}
+
+// checkLocks refuses too many, and the first name that no shard can have.
+func checkLocks(n int, shards iter.Seq[string]) error {
+	if n > MaxLocks {
+		return fmt.Errorf("%w: %d shards in one call, at most %d are allowed", ErrBadArgument, n, MaxLocks)
+	}
+	for id := range shards {
+		if err := checkName("shard", id, maxKey); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkShard tells what is wrong with a shard's name.
 func checkShard(s Shard) error {
 	return errors.Join(
@@ -100,10 +163,10 @@ func checkShard(s Shard) error {
 	)
 }
 
-// checkEpoch refuses none at all, and what is beyond the integers of SQL.
+// checkEpoch refuses none at all, and what leaves no room to count on.
 func checkEpoch(e Epoch) error {
-	if e == (Epoch{}) || e.Term > math.MaxInt64 || e.N > math.MaxInt64 {
-		return fmt.Errorf("%w: epoch %v: an owner's is above 0.0, and both numbers are below 2^63", ErrBadArgument, e)
+	if e == (Epoch{}) || e.Term > maxTerm || e.N > math.MaxInt64 {
+		return fmt.Errorf("%w: epoch %v: an owner's is above 0.0, its term below 2^62 and its count below 2^63", ErrBadArgument, e)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 // guard writes by the token.
 type Lease struct {
 	leases Leases
+	what   string // it is, in errors
 	name   string
 	owner  string
 	ttl    time.Duration
@@ -26,6 +27,7 @@ type Lease struct {
 
 	holding atomic.Pointer[holding] // nil when not held
 	command chan command
+	touch   chan struct{} // what a renewal tells has changed; has room for one
 	ended   chan struct{} // closed when run has returned
 
 	ctx  context.Context // of the requests to the store
@@ -59,17 +61,21 @@ func NewLease(leases Leases, c LeaseConfig) (*Lease, error) {
 		return nil, err
 	}
 	l := &Lease{
-		leases:  leases,
-		name:    c.Name,
-		owner:   c.Owner + "/" + rand.Text(),
-		ttl:     timing.TTL,
-		lost:    c.Lost,
-		command: make(chan command),
-		ended:   make(chan struct{}),
+		leases: leases,
+		what:   fmt.Sprintf("lease %q", c.Name),
+		name:   c.Name,
+		owner:  c.Owner + "/" + rand.Text(),
+		lost:   c.Lost,
 	}
+	l.start(timing)
+	return l, nil
+}
+
+func (l *Lease) start(timing lease.Config) {
+	l.ttl = timing.TTL
+	l.command, l.touch, l.ended = make(chan command), make(chan struct{}, 1), make(chan struct{})
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	go l.run(lease.New(timing))
-	return l, nil
 }
 
 // Name is that of the lease.
@@ -88,7 +94,7 @@ func (l *Lease) Owner() string { return l.owner }
 func (l *Lease) Acquire(ctx context.Context) (Token, error) {
 	got, err := l.do(ctx, lease.Want{})
 	if err != nil {
-		return 0, fmt.Errorf("acquire lease %q: %w", l.name, err)
+		return 0, fmt.Errorf("acquire %s: %w", l.what, err)
 	}
 	return got, nil
 }
@@ -98,7 +104,7 @@ func (l *Lease) Acquire(ctx context.Context) (Token, error) {
 // lease runs out in any case. It is no error when the lease is not held.
 func (l *Lease) Release(ctx context.Context) error {
 	if _, err := l.do(ctx, lease.Drop{}); err != nil {
-		return fmt.Errorf("release lease %q: %w", l.name, err)
+		return fmt.Errorf("release %s: %w", l.what, err)
 	}
 	return nil
 }
@@ -114,10 +120,15 @@ func (l *Lease) Close(ctx context.Context) error {
 	default:
 		err = l.Release(ctx)
 	}
+	l.abandon()
+	return err
+}
+
+// abandon ends the handle; what the store has granted runs out.
+func (l *Lease) abandon() {
 	l.stop()
 	<-l.ended
 	l.work.Wait()
-	return err
 }
 
 // Held tells whether the lease is held at this moment, and with which token. It

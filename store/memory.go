@@ -18,6 +18,7 @@ type Memory struct {
 	ends     map[string]time.Time
 	clusters map[string]*founding
 	shards   map[Shard]*fencedShard
+	rings    map[Ring]*table
 }
 
 // A founding is one cluster name with its runners by address.
@@ -42,6 +43,7 @@ func NewMemory() *Memory {
 		ends:     map[string]time.Time{},
 		clusters: map[string]*founding{},
 		shards:   map[Shard]*fencedShard{},
+		rings:    map[Ring]*table{},
 	}
 }
 

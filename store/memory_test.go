@@ -9,6 +9,8 @@ import (
 
 func BenchmarkPut(b *testing.B) { storetest.BenchmarkPut(b, store.NewMemory()) }
 
+func BenchmarkLocks(b *testing.B) { storetest.BenchmarkLocks(b, store.NewMemory()) }
+
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(testing.TB) storetest.Harness {
 		m := store.NewMemory()

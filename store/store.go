@@ -11,6 +11,7 @@ type Store interface {
 	Founding
 	Runners
 	State
+	Locks
 	// Close ends what the driver has open and waits for it. It releases
 	// nothing: rows and leases run out on their own.
 	Close() error

@@ -22,7 +22,7 @@ var schemas atomic.Int64
 
 // fresh is a configuration with an empty schema.
 func fresh() Config {
-	return Config{URL: shared.url(), MaxConns: 4, Schema: fmt.Sprintf(`Schema "%d"`, schemas.Add(1))}
+	return Config{URL: shared.URL(), MaxConns: 4, Schema: fmt.Sprintf(`Schema "%d"`, schemas.Add(1))}
 }
 
 func connect(t testing.TB, c Config) *Store {
@@ -43,7 +43,7 @@ func TestStore(t *testing.T) {
 			Open: func(t testing.TB) store.Store { return connect(t, c) },
 			Tick: w.set,
 			Restart: func(t testing.TB) {
-				if err := shared.do(shared.restart); err != nil {
+				if err := shared.Restart(); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -138,7 +138,7 @@ func TestMigrations(t *testing.T) {
 		t.Fatal(err)
 	}
 	as := store.Tenure{Shard: store.Shard{Cluster: "c", Type: "Dad", ID: "7"}, Epoch: store.Epoch{Term: 1}}
-	for _, version := range []int64{1, 0} {
+	for _, version := range []int64{2, 1, 0} {
 		if _, err := p.DownTo(t.Context(), version); err != nil {
 			t.Fatalf("down to version %d: %v", version, err)
 		}
@@ -194,7 +194,7 @@ func TestDWN06HungServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	freeze := func(sig syscall.Signal) {
-		for _, pid := range append(pids, shared.pid) {
+		for _, pid := range append(pids, shared.PID()) {
 			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 				t.Errorf("%v to %d: %v", sig, pid, err)
 			}
@@ -248,10 +248,41 @@ func TestDWN03PausedInATransaction(t *testing.T) {
 	}
 }
 
+// TestDWN03PausedWriterDelaysNoSeat: who is stopped while it writes to a shard keeps
+// nobody from locking it, and the ring from nothing.
+func TestDWN03PausedWriterDelaysNoSeat(t *testing.T) {
+	c := fresh()
+	next, paused := connect(t, c), connect(t, c)
+	defer next.Close()
+	defer paused.Close()
+	ring, seat := store.Ring{Cluster: "c", Type: "Dad"}, store.Seat{Runner: "next"}
+	before := store.Tenure{Shard: ring.Shard("7"), Epoch: store.Epoch{Term: 1, N: 1}}
+	err := paused.fenced(t.Context(), "hold", before, func(fenced) error {
+		token, err := next.Sit(t.Context(), ring, seat, time.Hour)
+		if err != nil {
+			return err
+		}
+		locks, err := next.Take(t.Context(), ring, seat.Runner, token, []string{"7", "8"})
+		if err != nil || len(locks) != 2 {
+			t.Errorf("Take meanwhile = %v, %v; want both shards", locks, err)
+		}
+		return next.Keep(t.Context(), ring, seat, token, time.Hour)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func BenchmarkPut(b *testing.B) {
 	s := connect(b, fresh())
 	defer s.Close()
 	storetest.BenchmarkPut(b, s)
+}
+
+func BenchmarkLocks(b *testing.B) {
+	s := connect(b, fresh())
+	defer s.Close()
+	storetest.BenchmarkLocks(b, s)
 }
 
 // TestStandbyIsRefused: its answers may be old.

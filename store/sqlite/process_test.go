@@ -22,7 +22,7 @@ import (
 // do in these variables.
 const (
 	fileOf = "TROUPE_TEST_FILE" // which file to open; unset in the test itself
-	taskOf = "TROUPE_TEST_TASK" // "hold", "count" or "write"
+	taskOf = "TROUPE_TEST_TASK" // "hold", "count", "write" or "divide"
 )
 
 func TestMain(m *testing.M) {
@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 			err = count(s, path+".count")
 		case "write":
 			err = write(s)
+		case "divide":
+			err = divide(s, path+".shard")
 		}
 	}
 	if err != nil {
@@ -123,6 +125,44 @@ func write(s *Store) error {
 	return nil
 }
 
+// dads is the ring of these tests, and shards are those that are divided.
+var (
+	dads   = store.Ring{Cluster: "c", Type: "Dad"}
+	shards = []string{"0", "1", "2", "3", "4", "5", "6", "7"}
+)
+
+// divide adds the epoch of each lock that it gets to the file of its shard, then
+// gives the lock back: read, then written, so that two at once would lose one. What
+// it has in the end it keeps, as one does that crashes.
+func divide(s *Store, file string) error {
+	ctx, seat := context.Background(), store.Seat{Runner: strconv.Itoa(os.Getpid())}
+	token, err := s.Sit(ctx, dads, seat, time.Minute)
+	if err != nil {
+		return err
+	}
+	for n := range rounds {
+		locks, err := s.Take(ctx, dads, seat.Runner, token, shards)
+		if err != nil {
+			return err
+		}
+		for _, l := range locks {
+			old, err := os.ReadFile(file + l.Shard)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			if err := os.WriteFile(file+l.Shard, fmt.Appendln(old, l.Epoch.N), 0o600); err != nil {
+				return err
+			}
+		}
+		if n < rounds-1 {
+			if err := s.Give(ctx, dads, seat.Runner, token, locks); err != nil {
+				return err
+			}
+		}
+	}
+	return s.Keep(ctx, dads, seat, token, ttl)
+}
+
 // process starts the test binary once more.
 func process(t *testing.T, task, path string) (*exec.Cmd, io.Writer, *bufio.Scanner) {
 	t.Helper()
@@ -139,6 +179,18 @@ func process(t *testing.T, task, path string) (*exec.Cmd, io.Writer, *bufio.Scan
 		t.Fatal(err)
 	}
 	return cmd, in, bufio.NewScanner(out)
+}
+
+// stop stops a process and waits until all of its threads have stopped.
+func stop(t *testing.T, child *exec.Cmd) {
+	t.Helper()
+	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(child.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("the other process has status %v, %v; want it stopped", status, err)
+	}
 }
 
 func TestProcessesExcludeEachOther(t *testing.T) {
@@ -177,9 +229,7 @@ func TestDWN03PausedProcess(t *testing.T) {
 	if !out.Scan() || out.Text() != "held 1" {
 		t.Fatalf("the other process says %q; want that it holds token 1", out.Text())
 	}
-	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	stop(t, child)
 	s, err := Open(t.Context(), Config{Path: path})
 	if err != nil {
 		t.Fatal(err)
@@ -237,9 +287,7 @@ func TestDWN03PausedWriter(t *testing.T) {
 	says("claimed")
 	ask("one")
 	says("1 <nil>")
-	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	stop(t, child)
 	ask("of the woken one")
 	s, err := Open(t.Context(), Config{Path: path})
 	if err != nil {
@@ -281,5 +329,61 @@ func TestKilledProcess(t *testing.T) {
 	defer s.Close()
 	if h, err := s.Holder(t.Context(), "lease"); err != nil || h.Token != 1 {
 		t.Errorf("Holder after a crash = %+v, %v; want token 1", h, err)
+	}
+}
+
+// TestProcessesDivideShards: no shard is locked by two processes at once, each lock
+// has the next epoch, and what a process had when it crashed is free after its time.
+func TestProcessesDivideShards(t *testing.T) {
+	path := filepath.Join(folder(t), "divided.db")
+	var all []*exec.Cmd
+	for range 3 {
+		cmd, _, _ := process(t, "divide", path)
+		all = append(all, cmd)
+	}
+	for _, cmd := range all {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	s, err := Open(t.Context(), Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	heir := store.Seat{Runner: "heir"}
+	token, err := s.Sit(t.Context(), dads, heir, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var locks []store.Lock
+	for len(locks) < len(shards) {
+		if locks, err = s.Take(t.Context(), dads, heir.Runner, token, shards); err != nil {
+			t.Fatal(err)
+		}
+		seats, _, err := s.Table(t.Context(), dads)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, seat := range seats {
+			if seat.Runner != heir.Runner {
+				<-time.After(seat.Left) // on a real clock: the other processes had no other
+			}
+		}
+	}
+	for _, l := range locks {
+		text, err := os.ReadFile(path + ".shard" + l.Shard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		epochs := strings.Fields(string(text))
+		for i, n := range epochs {
+			if n != strconv.Itoa(i+1) {
+				t.Fatalf("shard %s was locked under the epochs %v; want them in order", l.Shard, epochs)
+			}
+		}
+		if l.Epoch.N != uint64(len(epochs)+1) {
+			t.Errorf("the heir has shard %s by epoch %v; want the one after %d", l.Shard, l.Epoch, len(epochs))
+		}
 	}
 }

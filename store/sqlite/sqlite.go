@@ -8,7 +8,9 @@
 //
 // What was answered is on the disk (synchronous=FULL), so that no token is
 // given twice, not even after a power loss. Calls are made one after the other;
-// each waits for other processes that write, but no longer than its context and
+// those of [store.State] line up by themselves, so that a lease or a seat that is
+// renewed waits for two of them at most, however many there are. Each call waits
+// for other processes that write, but no longer than its context and
 // [Config.Busy] allow. A process that is stopped in the midst of a write holds up
 // all others that write, until it goes on or ends.
 package sqlite
@@ -53,9 +55,10 @@ type clock struct {
 
 // Store is an open file. It implements [store.Store].
 type Store struct {
-	db   *sql.DB
-	path string
-	file os.FileInfo // what was at the path when it was opened
+	db    *sql.DB       // one connection, for which callers wait in no order
+	state chan struct{} // holds a token while a call of store.State has, or waits for, the connection
+	path  string
+	file  os.FileInfo // what was at the path when it was opened
 }
 
 var _ store.Store = (*Store)(nil)
@@ -92,7 +95,7 @@ func open(ctx context.Context, c Config, clock clock) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
 	}
-	return &Store{db: db, path: path, file: file}, nil
+	return &Store{db: db, state: make(chan struct{}, 1), path: path, file: file}, nil
 }
 
 // inPlace is an error when the file that is open is not the one at the path any

@@ -53,13 +53,16 @@ func TestStore(t *testing.T) {
 	})
 }
 
-func BenchmarkPut(b *testing.B) {
+func BenchmarkPut(b *testing.B)   { bench(b, storetest.BenchmarkPut) }
+func BenchmarkLocks(b *testing.B) { bench(b, storetest.BenchmarkLocks) }
+
+func bench(b *testing.B, run func(*testing.B, store.Store)) {
 	s, err := Open(b.Context(), Config{Path: filepath.Join(b.TempDir(), "bench.db")}) // on the disk
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	storetest.BenchmarkPut(b, s)
+	run(b, s)
 }
 
 func TestOpenOfManyAtOnce(t *testing.T) {
@@ -102,7 +105,7 @@ func TestMigrations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, version := range []int64{1, 0} {
+	for _, version := range []int64{2, 1, 0} {
 		if _, err := p.DownTo(t.Context(), version); err != nil {
 			t.Fatalf("down to version %d: %v", version, err)
 		}

@@ -23,7 +23,12 @@ func (s *Store) fenced(ctx context.Context, what string, t store.Tenure, f func(
 		look  = `SELECT id, term, n, deleted FROM shards WHERE cluster = ?1 AND type = ?2 AND shard = ?3`
 		claim = `UPDATE shards SET term = ?2, n = ?3 WHERE id = ?1`
 	)
-	err := s.transact(ctx, func(tx *sql.Tx) error {
+	leave, err := s.lineUp(ctx, what, t.Shard)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	err = s.transact(ctx, func(tx *sql.Tx) error {
 		name := []any{t.Shard.Cluster, t.Shard.Type, t.Shard.ID}
 		if _, err := tx.ExecContext(ctx, enter, name...); err != nil {
 			return err
@@ -49,6 +54,17 @@ func (s *Store) fenced(ctx context.Context, what string, t store.Tenure, f func(
 		err = unknown(what, t.Shard.String(), err)
 	}
 	return err
+}
+
+// lineUp waits until no other call for an entity's state has the connection or is
+// next to have it.
+func (s *Store) lineUp(ctx context.Context, what string, shard store.Shard) (leave func(), err error) {
+	select {
+	case s.state <- struct{}{}:
+		return func() { <-s.state }, nil
+	case <-ctx.Done():
+		return nil, unknown(what, shard.String(), context.Cause(ctx))
+	}
 }
 
 // entry reads what is under a key.
@@ -137,7 +153,12 @@ FROM shards s LEFT JOIN state v ON v.shard = s.id AND v.key = ?4
 WHERE s.cluster = ?1 AND s.type = ?2 AND s.shard = ?3`
 	e := store.Entry{Key: key}
 	var revision, term, n int64
-	err := s.db.QueryRowContext(ctx, get, shard.Cluster, shard.Type, shard.ID, key).Scan(&revision, &term, &n, &e.Value)
+	leave, err := s.lineUp(ctx, "get from", shard)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	defer leave()
+	err = s.db.QueryRowContext(ctx, get, shard.Cluster, shard.Type, shard.ID, key).Scan(&revision, &term, &n, &e.Value)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return e, nil
@@ -158,6 +179,11 @@ SELECT v.key, v.revision, v.term, v.n, v.value
 FROM state v JOIN shards s ON s.id = v.shard
 WHERE s.cluster = ?1 AND s.type = ?2 AND s.shard = ?3 AND v.key > ?4
 ORDER BY v.key LIMIT ?5`
+	leave, err := s.lineUp(ctx, "list", shard)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	rows, err := s.db.QueryContext(ctx, list, shard.Cluster, shard.Type, shard.ID, after, limit)
 	if err != nil {
 		return nil, unknown("list", shard.String(), err)

@@ -33,6 +33,13 @@ type Faulty struct {
 	runners map[string][]store.LiveRunner
 	entries map[string]store.Entry
 	pages   map[string][]store.Entry
+	tables  map[string]tables
+}
+
+// tables are the two answers of [store.Locks.Table].
+type tables struct {
+	seats []store.TakenSeat
+	locks []store.Lock
 }
 
 var _ store.Store = (*Faulty)(nil)
@@ -43,6 +50,7 @@ func NewFaulty(s store.Store) *Faulty {
 		store:   s,
 		holders: map[string]store.Holding{}, runners: map[string][]store.LiveRunner{},
 		entries: map[string]store.Entry{}, pages: map[string][]store.Entry{},
+		tables: map[string]tables{},
 	}
 }
 
@@ -186,6 +194,45 @@ func (f *Faulty) Delete(ctx context.Context, t store.Tenure, key string, at stor
 // List implements [store.State].
 func (f *Faulty) List(ctx context.Context, s store.Shard, after string, limit int) ([]store.Entry, error) {
 	return read(ctx, f, f.pages, fmt.Sprintf("%q %q", s, after), func(ctx context.Context) ([]store.Entry, error) { return f.store.List(ctx, s, after, limit) })
+}
+
+// Sit implements [store.Locks].
+func (f *Faulty) Sit(ctx context.Context, r store.Ring, s store.Seat, ttl time.Duration) (store.Token, error) {
+	return through(ctx, f, func(ctx context.Context) (store.Token, error) { return f.store.Sit(ctx, r, s, ttl) })
+}
+
+// Keep implements [store.Locks].
+func (f *Faulty) Keep(ctx context.Context, r store.Ring, s store.Seat, token store.Token, ttl time.Duration) error {
+	return none(ctx, f, func(ctx context.Context) error { return f.store.Keep(ctx, r, s, token, ttl) })
+}
+
+// Rise implements [store.Locks].
+func (f *Faulty) Rise(ctx context.Context, r store.Ring, runner string, token store.Token) error {
+	return none(ctx, f, func(ctx context.Context) error { return f.store.Rise(ctx, r, runner, token) })
+}
+
+// Take implements [store.Locks].
+func (f *Faulty) Take(ctx context.Context, r store.Ring, runner string, token store.Token, shards []string) ([]store.Lock, error) {
+	return through(ctx, f, func(ctx context.Context) ([]store.Lock, error) { return f.store.Take(ctx, r, runner, token, shards) })
+}
+
+// Give implements [store.Locks].
+func (f *Faulty) Give(ctx context.Context, r store.Ring, runner string, token store.Token, locks []store.Lock) error {
+	return none(ctx, f, func(ctx context.Context) error { return f.store.Give(ctx, r, runner, token, locks) })
+}
+
+// Table implements [store.Locks].
+func (f *Faulty) Table(ctx context.Context, r store.Ring) ([]store.TakenSeat, []store.Lock, error) {
+	got, err := read(ctx, f, f.tables, fmt.Sprintf("%q", r), func(ctx context.Context) (got tables, err error) {
+		got.seats, got.locks, err = f.store.Table(ctx, r)
+		return got, err
+	})
+	return got.seats, got.locks, err
+}
+
+// RaiseTerm implements [store.Locks].
+func (f *Faulty) RaiseTerm(ctx context.Context, r store.Ring, atLeast uint64) (uint64, error) {
+	return through(ctx, f, func(ctx context.Context) (uint64, error) { return f.store.RaiseTerm(ctx, r, atLeast) })
 }
 
 // Close closes the store, under any fault.

@@ -193,7 +193,7 @@ func testShards(t *testing.T, w *world) {
 // testClaims: the highest epoch that was seen is the shard's.
 func testClaims(t *testing.T, w *world) {
 	a, b := w.open(), w.open()
-	tenures := []store.Tenure{of(0, 1), of(1, 1), of(1, 2), of(2, 1), of(10, 0), of(1<<63-1, 1<<63-1)}
+	tenures := []store.Tenure{of(0, 1), of(1, 1), of(1, 2), of(2, 1), of(10, 0), of(1<<62-1, 1<<63-1)}
 	for i, now := range tenures {
 		claim(t, a, now)
 		claim(t, b, now) // again
@@ -380,22 +380,22 @@ func testStateBadArguments(t *testing.T, w *world) {
 		t.Errorf("Put under a key of %d bytes = %v", len(long), err)
 	}
 	for what, err := range map[string]error{
-		"claim for nobody":         a.Claim(wait(t), of(0, 0)),
-		"claim beyond SQL":         a.Claim(wait(t), of(1<<63, 0)),
-		"claim a count beyond SQL": a.Claim(wait(t), of(1, 1<<63)),
-		"claim a shard of none":    a.Claim(wait(t), store.Tenure{Epoch: as.Epoch}),
-		"put for nobody":           put(of(0, 0), "key", nil),
-		"put without a key":        put(as, "", nil),
-		"put under a longer key":   put(as, long+"k", nil),
-		"put what is not UTF-8":    put(as, "\xff", nil),
-		"put a zero byte":          put(as, "k\x00", nil),
-		"put too much":             put(as, "key", bytes.Repeat([]byte{1}, store.MaxValue+1)),
-		"delete without a key":     func() error { _, err := a.Delete(wait(t), as, "", 1); return err }(),
-		"get without a key":        func() error { _, err := a.Get(wait(t), as.Shard, ""); return err }(),
-		"get from no shard":        func() error { _, err := a.Get(wait(t), store.Shard{}, "key"); return err }(),
-		"list nothing":             func() error { _, err := a.List(wait(t), as.Shard, "", 0); return err }(),
-		"list too much":            func() error { _, err := a.List(wait(t), as.Shard, "", store.MaxPage+1); return err }(),
-		"list after no UTF-8":      func() error { _, err := a.List(wait(t), as.Shard, "\xff", 1); return err }(),
+		"claim for nobody":       a.Claim(wait(t), of(0, 0)),
+		"claim a term too high":  a.Claim(wait(t), of(1<<62, 0)),
+		"claim a count too high": a.Claim(wait(t), of(1, 1<<63)),
+		"claim a shard of none":  a.Claim(wait(t), store.Tenure{Epoch: as.Epoch}),
+		"put for nobody":         put(of(0, 0), "key", nil),
+		"put without a key":      put(as, "", nil),
+		"put under a longer key": put(as, long+"k", nil),
+		"put what is not UTF-8":  put(as, "\xff", nil),
+		"put a zero byte":        put(as, "k\x00", nil),
+		"put too much":           put(as, "key", bytes.Repeat([]byte{1}, store.MaxValue+1)),
+		"delete without a key":   func() error { _, err := a.Delete(wait(t), as, "", 1); return err }(),
+		"get without a key":      func() error { _, err := a.Get(wait(t), as.Shard, ""); return err }(),
+		"get from no shard":      func() error { _, err := a.Get(wait(t), store.Shard{}, "key"); return err }(),
+		"list nothing":           func() error { _, err := a.List(wait(t), as.Shard, "", 0); return err }(),
+		"list too much":          func() error { _, err := a.List(wait(t), as.Shard, "", store.MaxPage+1); return err }(),
+		"list after no UTF-8":    func() error { _, err := a.List(wait(t), as.Shard, "\xff", 1); return err }(),
 	} {
 		refused(t, what, err, store.ErrBadArgument)
 	}

@@ -8,6 +8,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,10 +32,22 @@ type Harness struct {
 // Run runs the suite. Each test calls empty, in its bubble, for a database in
 // which nothing was stored yet.
 func Run(t *testing.T, empty func(t testing.TB) Harness) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, *world)
-	}{
+	for _, test := range slices.Concat(ofLeases(), ofState(), ofLocks()) {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				test.run(t, newWorld(t, empty(t)))
+			})
+		})
+	}
+}
+
+type test struct {
+	name string
+	run  func(*testing.T, *world)
+}
+
+func ofLeases() []test {
+	return []test{
 		{"Lease", testLease},
 		{"LeaseRunsOut", testLeaseRunsOut},
 		{"LeaseIsIdempotent", testLeaseIsIdempotent},
@@ -59,7 +72,11 @@ func Run(t *testing.T, empty func(t testing.TB) Harness) {
 		{"DWN06HungStore", testHungStore},
 		{"HandleThroughARestart", testHandleThroughARestart},
 		{"HandlesInAStorm", testStorm},
+	}
+}
 
+func ofState() []test {
+	return []test{
 		{"State", testState},
 		{"ValuesAreCopied", testValuesAreCopied},
 		{"StateOfManyShards", testShards},
@@ -74,12 +91,26 @@ func Run(t *testing.T, empty func(t testing.TB) Harness) {
 		{"StateThroughARestart", testStateThroughARestart},
 		{"StateAsInMemory", testAsInMemory},
 		{"StateBadArguments", testStateBadArguments},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				test.run(t, newWorld(t, empty(t)))
-			})
-		})
+	}
+}
+
+func ofLocks() []test {
+	return []test{
+		{"Seats", testSeats},
+		{"SeatRunsOut", testSeatRunsOut},
+		{"Locks", testLocks},
+		{"DWN04FreeAtOnce", testFreeAtOnce},
+		{"EpochsGrow", testEpochsGrow},
+		{"Terms", testTerms},
+		{"LockOutdoneByAClaim", testOutdone},
+		{"DWN02TakeWithoutAnswer", testTakeWithoutAnswer},
+		{"LateTakeAndGive", testLateLocks},
+		{"LocksOfManyAtOnce", testLocksOfManyAtOnce},
+		{"LocksByTheThousand", testManyLocks},
+		{"LocksAsInMemory", testLocksAsInMemory},
+		{"LocksThroughARestart", testLocksThroughARestart},
+		{"LocksBadArguments", testLocksBadArguments},
+		{"SeatsInAStorm", testSeatsInAStorm},
 	}
 }
 

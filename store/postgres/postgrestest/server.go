@@ -1,4 +1,5 @@
-package postgres
+// Package postgrestest runs a PostgreSQL server of a test's own.
+package postgrestest
 
 import (
 	"context"
@@ -12,16 +13,16 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// A server is a private PostgreSQL in a temporary folder, reached by a socket
-// there. It is run by one goroutine outside all synctest bubbles, on one
-// thread: the kernel kills the server when that thread ends, whatever happens.
-type server struct {
+// A Server is a private PostgreSQL in a temporary folder, reached by a socket
+// there. Its processes are children of one thread, which runs nothing else: the
+// kernel kills them when that thread ends, whatever happens to this process. All
+// methods may be called from any goroutine, outside of synctest bubbles too.
+type Server struct {
 	dir    string
 	as     *syscall.Credential // nil for the one who runs the test
 	pid    int                 // 0 when it does not run
@@ -30,30 +31,36 @@ type server struct {
 	done   chan error
 }
 
-var shared *server // of all tests, and set once, by TestMain
-
-func TestMain(m *testing.M) {
-	os.Exit(withServer(m.Run))
-}
-
-func withServer(run func() int) int {
-	s := &server{work: make(chan func() error), done: make(chan error)}
+// Start starts a server and waits until it answers. Without PostgreSQL on a machine
+// with Debian's packages it is installed first, which may take a minute.
+func Start() (*Server, error) {
+	s := &Server{work: make(chan func() error), done: make(chan error)}
 	go s.serve()
-	defer close(s.work)
-	defer func() {
-		if err := s.do(s.remove); err != nil {
-			fmt.Fprintln(os.Stderr, "remove the PostgreSQL of our own:", err)
-		}
-	}()
 	if err := s.do(s.create); err != nil {
-		fmt.Fprintln(os.Stderr, "a PostgreSQL of our own:", err)
-		return 1
+		return nil, errors.Join(fmt.Errorf("a PostgreSQL of our own: %w", err), s.Close())
 	}
-	shared = s
-	return run()
+	return s, nil
 }
 
-func (s *server) serve() {
+// Close ends the server and leaves nothing behind.
+func (s *Server) Close() error {
+	err := s.do(s.remove)
+	close(s.work)
+	return err
+}
+
+// Restart ends the server as a crash does, and starts it again.
+func (s *Server) Restart() error { return s.do(s.restart) }
+
+// PID is the process id of the server, whose children serve one connection each.
+func (s *Server) PID() int { return s.pid }
+
+// URL names a database of the server.
+func (s *Server) URL() string {
+	return fmt.Sprintf("postgres:///postgres?host=%s&user=postgres", s.dir)
+}
+
+func (s *Server) serve() {
 	runtime.LockOSThread()
 	for f := range s.work {
 		s.done <- f()
@@ -61,17 +68,12 @@ func (s *server) serve() {
 }
 
 // do runs f on the server's goroutine.
-func (s *server) do(f func() error) error {
+func (s *Server) do(f func() error) error {
 	s.work <- f
 	return <-s.done
 }
 
-// url names a database of the server.
-func (s *server) url() string {
-	return fmt.Sprintf("postgres:///postgres?host=%s&user=postgres", s.dir)
-}
-
-func (s *server) create() error {
+func (s *Server) create() error {
 	initdb, err := program("initdb")
 	if err != nil {
 		return err
@@ -91,10 +93,10 @@ func (s *server) create() error {
 	return s.start()
 }
 
-func (s *server) data() string { return filepath.Join(s.dir, "data") }
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 // lower has the server run as user postgres.
-func (s *server) lower() error {
+func (s *Server) lower() error {
 	u, err := user.Lookup("postgres")
 	if err != nil {
 		return err
@@ -108,7 +110,7 @@ func (s *server) lower() error {
 	return os.Chown(s.dir, int(uid), int(gid))
 }
 
-func (s *server) command(name string, args ...string) *exec.Cmd {
+func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -117,7 +119,7 @@ func (s *server) command(name string, args ...string) *exec.Cmd {
 
 // start waits until the server answers. After a crash it refuses to start as
 // long as processes of the one before are about to end.
-func (s *server) start() error {
+func (s *Server) start() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for {
@@ -135,9 +137,9 @@ func (s *server) start() error {
 	}
 }
 
-func (s *server) log() string { return filepath.Join(s.dir, "log") }
+func (s *Server) log() string { return filepath.Join(s.dir, "log") }
 
-func (s *server) launch() error {
+func (s *Server) launch() error {
 	postgres, err := program("postgres")
 	if err != nil {
 		return err
@@ -163,7 +165,7 @@ func (s *server) launch() error {
 }
 
 // answers waits until the server answers, or has ended.
-func (s *server) answers(ctx context.Context) (bool, error) {
+func (s *Server) answers(ctx context.Context) (bool, error) {
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
 	for {
@@ -175,14 +177,14 @@ func (s *server) answers(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("the server does not answer: %w", ctx.Err())
 		case <-poll.C:
 		}
-		if conn, err := pgx.Connect(ctx, s.url()); err == nil {
+		if conn, err := pgx.Connect(ctx, s.URL()); err == nil {
 			return true, conn.Close(ctx)
 		}
 	}
 }
 
 // end sends the signal and waits for the end.
-func (s *server) end(sig syscall.Signal) error {
+func (s *Server) end(sig syscall.Signal) error {
 	if s.pid == 0 {
 		return nil
 	}
@@ -193,7 +195,7 @@ func (s *server) end(sig syscall.Signal) error {
 }
 
 // restart ends the server as a crash does.
-func (s *server) restart() error {
+func (s *Server) restart() error {
 	if err := s.end(syscall.SIGKILL); err != nil {
 		return err
 	}
@@ -204,7 +206,7 @@ func (s *server) restart() error {
 }
 
 // remove leaves nothing behind. The server ends its own processes first.
-func (s *server) remove() error {
+func (s *Server) remove() error {
 	return errors.Join(s.end(syscall.SIGQUIT), os.RemoveAll(s.dir))
 }
 
