@@ -56,7 +56,7 @@ func (m *Machine) foreign(from member.ID, id member.ClusterID) {
 	m.alien.hear(m.now, from, id)
 	if m.phase == joined && from != m.cfg.Self && m.state.Has(from) {
 		m.terminated(from)
-		m.down(from.Address)
+		m.down(from)
 	}
 }
 

@@ -14,6 +14,7 @@ type heartbeats struct {
 	seq      uint64     // of the last heartbeats sent
 	expected []expectation
 	quiet    time.Time // until then this node gives no verdict
+	met      ids       // members that have been heard
 }
 
 // expectation is a neighbour that was sent its first heartbeat.
@@ -48,6 +49,7 @@ func (m *Machine) sendHeartbeats() {
 			m.timers.set(expectTimer, b.expected[0].at)
 		}
 	}
+	m.acquaint()
 }
 
 // expectResponses starts the clocks of neighbours that have not answered their
@@ -103,12 +105,15 @@ func (m *Machine) review() {
 	}
 }
 
-// Awaits tells whether a neighbour that this node holds for reachable owes it
-// an answer to a heartbeat, the one before the last: whether it comes or not may
-// change the picture.
-func (m *Machine) Awaits(now time.Time) bool {
-	return m.phase == joined && slices.ContainsFunc(m.beats.watch.Silent(now, 2*m.cfg.Times.Heartbeat), func(id member.ID) bool {
-		return m.state.Has(id) && m.state.Table.Status(m.cfg.Self, id) == Reachable
+// Silent lists, in order, the neighbours that this node holds for reachable and that
+// owe it an answer to a heartbeat, the one before the last: whether it comes or
+// not may change the picture.
+func (m *Machine) Silent(now time.Time) []member.ID {
+	if m.phase != joined {
+		return nil
+	}
+	return slices.DeleteFunc(m.beats.watch.Silent(now, 2*m.cfg.Times.Heartbeat), func(id member.ID) bool {
+		return !m.state.Has(id) || m.state.Table.Status(m.cfg.Self, id) != Reachable
 	})
 }
 

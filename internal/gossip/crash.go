@@ -36,28 +36,30 @@ func (m *Machine) crashed(id member.ID) {
 
 // crashed lists, in order, the members that are confirmed to have crashed.
 func (p Perspective) crashed() []member.ID {
-	var gone []member.ID
-	for i := range p.Members {
-		if m := &p.Members[i]; m.Status == member.Down && p.Table.Worst(m.ID) == Terminated {
-			gone = append(gone, m.ID)
-		}
-	}
-	return gone
+	return slices.DeleteFunc(p.Table.terminated(), func(id member.ID) bool { return !p.down(id) })
 }
 
-// crashesKept is how many crashed members are remembered after their removal.
-const crashesKept = 64
+// Trust notes that the process of a member has shown itself, after its link broke or
+// when this node vouched for it. News of its crash that comes now is late: a
+// majority may have confirmed it before, and the one that counted may not have
+// been heard since. It holds until a link to it breaks.
+func (m *Machine) Trust(id member.ID) {
+	if m.state.Has(id) {
+		m.trusted = m.trusted.with(id)
+	}
+}
 
-// crashedLately adds to the members that have crashed those that were removed
-// lately: who looks at views now and then must not take them for downed ones.
-func (m *Machine) crashedLately(before, now []member.ID) []member.ID {
-	for _, id := range before {
-		if !m.state.Has(id) {
-			m.crashes = append(m.crashes, id)
+// disputed gives s itself, unless it holds somebody for crashed whom this node
+// trusts. Down it stays, but as one that may not know that yet; all who have seen that
+// the crash is disputed agree on it before the leader removes the member.
+func (m *Machine) disputed(s *State) *State {
+	table := s.Table
+	for _, id := range m.trusted {
+		if s.end(id) == member.Crashed {
+			table = table.Set(m.cfg.Self, id, Disputed)
 		}
 	}
-	m.crashes = m.crashes[max(0, len(m.crashes)-crashesKept):]
-	return setOf(slices.Concat(now, m.crashes))
+	return s.withTable(table)
 }
 
 // hurry speeds up what removes a crashed member, from the news of its end to the

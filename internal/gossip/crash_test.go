@@ -56,7 +56,7 @@ func TestCrashIsKnownToAllBeforeRemoval(t *testing.T) {
 		for _, n := range w.living() {
 			v := n.View()
 			known[n.id] = known[n.id] || slices.Contains(v.Crashed, gone)
-			if _, there := v.Member(gone); !there && (!known[n.id] || !slices.Contains(v.Crashed, gone)) {
+			if _, there := v.Member(gone); !there && (!known[n.id] || !v.Ended(gone)) {
 				t.Fatalf("%v has removed %v, and never knew that it crashed", n.id, gone)
 			}
 		}

@@ -36,7 +36,7 @@ func (m *Machine) disowned(from member.ID, remote *State) {
 func (m *Machine) expelled(by member.ID) {
 	switch {
 	case m.state.Has(by):
-		m.down(m.cfg.Self.Address)
+		m.down(m.cfg.Self)
 	case m.phase != joined:
 		m.stop(Removed, "%v has seen this node removed from cluster %q before it was welcome: start it anew to join again", by, m.cfg.Cluster)
 	}

@@ -88,7 +88,7 @@ func TestDisownedDoNotArgue(t *testing.T) {
 	w.within(time.Minute, "2 is removed", func() bool { return victim.status(nodes[2].id) == 0 && victim.State().tombstoned(nodes[2].id) })
 	for _, stranger := range []member.ID{nodes[2].id, {Address: addr(9), UID: 9}} {
 		theirs := stateOf(member.Member{ID: stranger, Status: member.Up, UpNumber: 1, DataCenter: "default"})
-		theirs.Tombstones = []Tombstone{{victim.id, 1}}
+		theirs.Tombstones = []Tombstone{{Node: victim.id, Removed: 1}}
 		out := victim.Step(w.now, Received{From: stranger, Msg: GossipEnvelope{Cluster: "test", To: victim.id, Gossip: pack(theirs)}})
 		for _, p := range out.Send {
 			if p.To == stranger {

@@ -145,6 +145,7 @@ func TestMalformedGossipIsCounted(t *testing.T) {
 		{"an observer of itself", func(p *Packed) { p.Rows = []PackedRow{{0, 1, []PackedRecord{{0, Unreachable, 1}}}} }},
 		{"a record from the future", func(p *Packed) { p.Rows = []PackedRow{{0, 1, []PackedRecord{{1, Unreachable, 2}}}} }},
 		{"a tombstone of nobody", func(p *Packed) { p.Tombstones = []PackedTombstone{{Node: 9}} }},
+		{"an unknown end", func(p *Packed) { p.Tombstones = []PackedTombstone{{Node: 0, End: 4}} }},
 	} {
 		msg := GossipEnvelope{Cluster: "test", To: victim.id, Gossip: pack(peer.State())}
 		tt.harm(&msg.Gossip)
@@ -223,7 +224,7 @@ func (h hostile) state() *State {
 			}
 		case 2:
 			s = s.copy()
-			s.Tombstones = bury(s.Tombstones, id, h.Int64())
+			s.Tombstones = bury(s.Tombstones, Tombstone{id, h.Int64(), member.End(h.IntN(4))})
 		default:
 			s = s.Update(member.Member{ID: id, Status: status, UpNumber: h.IntN(5), DataCenter: "default"})
 		}

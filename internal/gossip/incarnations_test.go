@@ -96,3 +96,46 @@ func TestRemovalByMergeSpreads(t *testing.T) {
 		t.Errorf("the outcome is %v the removal, want the same: %v", got, n.State().Version)
 	}
 }
+
+// The node that let a member in is removed, and with it the count of that
+// change; who has heard of neither still counts what the member's predecessor
+// did. When that one is removed there as well, the state looks newer. It does not
+// make the member vanish, least of all for an earlier incarnation.
+func TestMEM02MemberWhoseHostWasRemovedStays(t *testing.T) {
+	predecessor, first, second := incarnation(5, 0), incarnation(5, 1), incarnation(5, 2)
+	at := func(id member.ID, s member.Status) member.Member {
+		return member.Member{ID: id, Status: s, UpNumber: member.NeverUp, DataCenter: "default"}
+	}
+	for _, tt := range []struct {
+		name string
+		then func(*State) *State // at the peer, when the predecessor is removed
+	}{
+		{"the peer knows nobody there", func(s *State) *State { return s }},
+		{"the peer has let in an earlier one", func(s *State) *State { return s.Update(at(first, member.Joining)) }},
+		{"the peer has downed an earlier one", func(s *State) *State { return s.Update(at(first, member.Down)) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 3)
+			w.cluster(3)
+			n, peer, host := w.nodes[0], w.nodes[1], w.nodes[2]
+			take := func(s *State) {
+				n.Step(w.now, Received{From: peer.id, Msg: GossipEnvelope{Cluster: "test", To: n.id, Gossip: pack(s)}})
+			}
+			common := n.state.Update(at(predecessor, member.WeaklyUp)).changedBy(predecessor)
+			n.state = common.Remove(predecessor, 1).Update(at(second, member.Joining)).changedBy(host.id, n.id)
+			theirs := common.Remove(host.id, 2).changedBy(peer.id)
+			take(theirs)
+			theirs = tt.then(theirs.Remove(predecessor, 3)).changedBy(peer.id)
+			if order := theirs.Version.Compare(n.State().Version); order != After {
+				t.Fatalf("the peer's clock %v is %v this node's %v, want After", theirs.Version, order, n.State().Version)
+			}
+			take(theirs)
+			if n.status(second) != member.Joining || n.status(first) != 0 {
+				t.Errorf("the member is gone:\n%s", n.Describe())
+			}
+			if order := n.State().Version.Compare(theirs.Version); order != After {
+				t.Errorf("the outcome is %v the peer's state, want After: the peer has to hear of it", order)
+			}
+		})
+	}
+}

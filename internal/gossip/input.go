@@ -70,8 +70,12 @@ type (
 	Leave struct{ Address member.Address }
 
 	// Down declares the member at an address dead: by the operator, or by the
-	// split brain resolver.
+	// node itself.
 	Down struct{ Address member.Address }
+
+	// DownAll declares members dead at once: by the split brain resolver. Others that
+	// live at their addresses are not meant.
+	DownAll struct{ Members []member.ID }
 
 	// ExitDone tells that this node has handed over all it had and need not
 	// stay in the cluster longer. It may come before [Output.StartExiting].
@@ -121,6 +125,7 @@ func (Void) gossipInput()            {}
 func (JoinAddress) gossipInput()     {}
 func (Leave) gossipInput()           {}
 func (Down) gossipInput()            {}
+func (DownAll) gossipInput()         {}
 func (ExitDone) gossipInput()        {}
 func (Quarantined) gossipInput()     {}
 func (Expelled) gossipInput()        {}

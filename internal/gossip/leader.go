@@ -14,6 +14,7 @@ func (m *Machine) leaderTick() {
 	m.leave.downTicks++
 	m.joinShutdown()
 	m.leaderDuties()
+	m.leaveNow()
 	if m.timers[inviteTimer].IsZero() {
 		m.invite()
 	}
@@ -61,7 +62,11 @@ func (m *Machine) moveOn(p Perspective) {
 	}
 	next := m.forgetOldTombstones(p.State)
 	for _, id := range m.removable(p) {
-		next = next.Remove(id, m.now.UnixMilli())
+		end := next.end(id)
+		if m.confirmed.has(id) {
+			end = member.Exited
+		}
+		next = next.remove(id, m.now.UnixMilli(), end)
 	}
 	if len(changed) > 0 {
 		next = next.Update(changed...)
@@ -136,7 +141,6 @@ func (m *Machine) removable(p Perspective) []member.ID {
 		case p.Table.Worst(other.ID) == Terminated && !m.told.down(other.ID): // subscribers hear of the crash first
 		case other.Status == member.Exiting && m.confirmed.has(other.ID), other.DataCenter != p.DataCenter:
 			gone = append(gone, other.ID)
-		case other.Status == member.Exiting && m.view.Reachable(other.ID): // and first of this, or they took it for done
 		case unreachable.has(other.ID):
 			gone = append(gone, other.ID)
 		}

@@ -13,13 +13,31 @@ type leaving struct {
 	started    bool // StartExiting was given
 	downTicks  int  // leader ticks since this node saw itself Down
 	wasDown    bool
+
+	later ids // members that are to leave when they have come up
+}
+
+// leaveNow makes those leave that were to do so later.
+func (m *Machine) leaveNow() {
+	for _, id := range m.leave.later {
+		other, ok := m.state.Member(id)
+		if ok && other.UpNumber == member.NeverUp && m.enough(m.perspective()) {
+			continue
+		}
+		m.leave.later = m.leave.later.without(id)
+		if ok {
+			m.startLeave(id.Address)
+		}
+	}
 }
 
 // patience is for how many leader ticks a downed node waits for the other
 // downed ones to learn of it.
 const patience = 4
 
-// startLeave makes a member leave.
+// startLeave makes a member leave; one that is about to come up, when it has. Leaving, it
+// would be the only settled member where nobody has come up yet: it would agree
+// with itself, and lead beside whom the others agree on.
 func (m *Machine) startLeave(a member.Address) {
 	if m.phase != joined {
 		if a == m.cfg.Self.Address {
@@ -28,35 +46,54 @@ func (m *Machine) startLeave(a member.Address) {
 		return
 	}
 	other, ok := m.state.at(a)
-	if ok && Allowed(other.Status, member.Leaving) && other.Status != member.Leaving {
+	switch {
+	case !ok || !Allowed(other.Status, member.Leaving) || other.Status == member.Leaving:
+	case other.UpNumber == member.NeverUp && m.enough(m.perspective()):
+		m.leave.later = m.leave.later.with(other.ID)
+	default:
 		other.Status = member.Leaving
 		m.change(m.state.Update(other))
-		m.gossipOnce()
+		m.sendStateToUnseen(hurryTo) // who follows it as coordinator is obeyed by those who know
 	}
 }
 
-// down declares a member dead. It is told so directly, reachable or not, unless
-// too many are declared dead at the same moment, as the smaller side of a large
-// cluster is: each would be sent the whole state. Those find out by themselves, or are
-// told when they come back.
-func (m *Machine) down(a member.Address) {
+// downAt declares the member at an address dead.
+func (m *Machine) downAt(a member.Address) {
+	if there, ok := m.state.at(a); ok {
+		m.down(there.ID)
+	}
+}
+
+// down declares members dead, all in one new version: a decision that was carried out
+// in part may leave somebody to lead who is about to fall too. Each is told so
+// directly, reachable or not, unless too many are declared dead at the same
+// moment, as the smaller side of a large cluster is: each would be sent the whole
+// state. Those find out by themselves, or are told when they come back.
+func (m *Machine) down(members ...member.ID) {
 	if m.phase != joined {
 		return
 	}
-	other, ok := m.state.at(a)
-	if !ok || other.Status == member.Down {
+	next, dead := m.state, []member.ID(nil)
+	for _, id := range members {
+		if other, ok := next.Member(id); ok && other.Status != member.Down {
+			next, dead = next.MarkDown(id), append(dead, id)
+		}
+	}
+	if len(dead) == 0 {
 		return
 	}
-	m.change(m.state.MarkDown(other.ID))
-	if other.ID == m.cfg.Self {
-		m.sendStateAround()
-		return
-	}
+	m.change(next)
 	if !m.now.Equal(m.downed.at) {
 		m.downed.at, m.downed.told = m.now, 0
 	}
-	if m.downed.told++; m.downed.told <= hurryTo {
-		m.sendState(other.ID)
+	for _, id := range dead {
+		if id == m.cfg.Self {
+			m.sendStateAround()
+			continue
+		}
+		if m.downed.told++; m.downed.told <= hurryTo {
+			m.sendState(id)
+		}
 	}
 }
 

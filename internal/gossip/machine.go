@@ -64,12 +64,13 @@ type Machine struct {
 	leave leaving
 	beats heartbeats
 
-	unknown   time.Time   // since when members say that they do not know this node; zero: they do
-	third     int         // of the current gossip round, from 0 to 2
-	unagreed  int         // leader ticks in a row without convergence
-	confirmed ids         // Exiting members that may be removed
-	cutLater  []departure // in the order of their time
-	crashes   []member.ID // the last members that were removed because they crashed, in that order
+	unknown   time.Time          // since when members say that they do not know this node; zero: they do
+	third     int                // of the current gossip round, from 0 to 2
+	unagreed  int                // leader ticks in a row without convergence
+	confirmed ids                // Exiting members that may be removed
+	cutLater  []departure        // in the order of their time
+	trusted   ids                // members that are not to be held for crashed: see Trust
+	departed  []member.Departure // the last members that were removed, in that order
 	downed    downed
 }
 
@@ -109,6 +110,9 @@ func (m *Machine) Step(now time.Time, in Input) Output {
 	m.noticeStall()
 	m.handle(in)
 	m.runTimers()
+	if s := m.disputed(m.state); s != m.state {
+		m.change(s)
+	}
 	m.mindSelf()
 	m.hurry(before)
 	m.tell()
@@ -139,7 +143,9 @@ func (m *Machine) handle(in Input) {
 	case Leave:
 		m.startLeave(in.Address)
 	case Down:
-		m.down(in.Address)
+		m.downAt(in.Address)
+	case DownAll:
+		m.down(in.Members...)
 	case ExitDone:
 		m.leave.handedOver = true
 	case Crashed:
@@ -152,11 +158,14 @@ func (m *Machine) handle(in Input) {
 		m.expelled(in.By)
 	case PrepareShutdown:
 		m.prepareShutdown()
-	case Tick, LinkBroke, Dialed:
+	case LinkBroke:
+		m.trusted = m.trusted.without(in.Peer)
+	case Tick, Dialed:
 	}
 }
 
 func (m *Machine) receive(in Received) {
+	m.met(in.From)
 	switch msg := in.Msg.(type) {
 	case Heartbeat:
 		m.heartbeat(in.From, msg)

@@ -11,9 +11,10 @@ import (
 //
 // A member stays as far in its life as either side has it, so Down is final.
 //
-// A node that the merge drops without a tombstone, because only one side knew
-// it and knew it to be on its way out, gets one now: a third side may not know
-// the half of it and would bring it back.
+// A member that only one side has stays, unless the other one has its
+// tombstone. The original drops one that is Down or Exiting, for the other side
+// must have removed it; but that side may as well never have heard of it, and then a
+// node that is still handing over would count as gone.
 //
 // Of two incarnations at one address, let in by members that did not know of
 // each other, the later one is kept and the earlier one gets a tombstone. That
@@ -25,17 +26,9 @@ import (
 // same state. Otherwise a merge is no new version, or two nodes could go on
 // merging for ever.
 func Reconcile(local, remote *State, self member.ID, now int64) *State {
-	l, r := local.forgetCounts(remote), remote.forgetCounts(local)
-	merged := l.Merge(r)
+	merged := local.merge(remote, func(member.Member) bool { return false })
 	merged.notBack(local)
 	merged.notBack(remote)
-	for _, side := range []*State{local, remote} {
-		for _, m := range side.Members {
-			if !merged.Has(m.ID) && !merged.tombstoned(m.ID) {
-				merged.Tombstones = bury(merged.Tombstones, m.ID, now)
-			}
-		}
-	}
 	merged = merged.withoutReplaced(now)
 	merged.Version = slices.DeleteFunc(merged.Version, func(c Count) bool { return !merged.Has(c.Node) })
 	for _, side := range []*State{local, remote} {
@@ -70,19 +63,6 @@ func (s *State) notBack(side *State) {
 	}
 }
 
-// forgetCounts drops the counts of members that are on their way out and that
-// the other side does not know: it has removed them.
-func (s *State) forgetCounts(o *State) *State {
-	c := s
-	for _, m := range s.Members {
-		if going(m.Status) && !o.Has(m.ID) {
-			c = c.copy()
-			c.Version = c.Version.Prune(m.ID)
-		}
-	}
-	return c
-}
-
 // sameContent tells whether two states are the same but for who has seen them,
 // and when tombstones were set.
 func (s *State) sameContent(o *State) bool {
@@ -94,13 +74,15 @@ func (s *State) sameContent(o *State) bool {
 }
 
 // contradicts tells whether taking over o in place of s would turn a member
-// back in its life or bring a removed one back. A newer state does so only if
-// its clock counts nodes that were removed.
+// back in its life, bring a removed one back or lose one that nobody has
+// removed. A newer state does so only if clocks have counted nodes that were
+// removed: o's does so still, or s lost the count of who let that member in.
 func (s *State) contradicts(o *State) bool {
 	for l, r := range pairs(s.Members, o.Members, nodeOfMember) {
 		switch {
-		case r == nil:
-		case l == nil && s.tombstoned(r.ID), l != nil && life[r.Status] < life[l.Status]:
+		case l == nil && s.tombstoned(r.ID), r == nil && !o.tombstoned(l.ID):
+			return true
+		case l != nil && r != nil && life[r.Status] < life[l.Status]:
 			return true
 		}
 	}
@@ -111,10 +93,15 @@ func (s *State) contradicts(o *State) bool {
 // times of tombstones, so nodes that merge the same two states agree without
 // another word. Nobody has seen the result.
 func (s *State) Merge(o *State) *State {
+	return s.merge(o, func(m member.Member) bool { return going(m.Status) })
+}
+
+// merge drops, of the members that only one side has, those that are gone.
+func (s *State) merge(o *State, gone func(member.Member) bool) *State {
 	merged := &State{Tombstones: mergeTombstones(s.Tombstones, o.Tombstones), ID: s.ID, Quorum: min(s.Quorum, o.Quorum)}
 	merged.Version = s.Version.Merge(o.Version)
 	merged.Version = slices.DeleteFunc(merged.Version, func(c Count) bool { return merged.tombstoned(c.Node) })
-	merged.Members = mergeMembers(s.Members, o.Members, merged.tombstoned)
+	merged.Members = mergeMembers(s.Members, o.Members, func(m member.Member) bool { return gone(m) || merged.tombstoned(m.ID) })
 	merged.Table = s.Table.Merge(o.Table, merged.Has)
 	return merged
 }
@@ -122,29 +109,29 @@ func (s *State) Merge(o *State) *State {
 func mergeTombstones(left, right []Tombstone) []Tombstone {
 	var merged []Tombstone
 	for l, r := range pairs(left, right, nodeOfTombstone) {
-		if r == nil {
-			r = l
+		t := Tombstone{}
+		for _, side := range [...]*Tombstone{l, r} {
+			if side != nil {
+				t = Tombstone{side.Node, side.Removed, max(t.End, side.End)}
+			}
 		}
-		merged = append(merged, *r)
+		merged = append(merged, t)
 	}
 	return merged
 }
 
 // mergeMembers keeps the version of each member that is further on. One that
-// only one side has is new there, unless it has a tombstone or was on its way
-// out, so that the other side must have removed it already.
-func mergeMembers(left, right []member.Member, tombstoned func(member.ID) bool) []member.Member {
+// only one side has is new there, unless it is gone.
+func mergeMembers(left, right []member.Member, gone func(member.Member) bool) []member.Member {
 	merged := make([]member.Member, 0, max(len(left), len(right)))
 	for l, r := range pairs(left, right, nodeOfMember) {
-		if l != nil && r != nil {
+		switch {
+		case l != nil && r != nil:
 			merged = append(merged, furtherOn(*l, *r))
-			continue
-		}
-		if l == nil {
-			l = r
-		}
-		if !going(l.Status) && !tombstoned(l.ID) {
+		case l != nil && !gone(*l):
 			merged = append(merged, *l)
+		case r != nil && !gone(*r):
+			merged = append(merged, *r)
 		}
 	}
 	return merged

@@ -45,16 +45,19 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("%+v\n%+v", x, y)
 		}
 	})
-	t.Run("who is dropped gets a tombstone", func(t *testing.T) {
-		local := base.Update(mem("e", member.Down)).changedBy(a)
-		remote := base.changedBy(c)
-		third := base.Update(mem("e", member.Joining)).changedBy(d)
-		got := Reconcile(local, remote, a, 1)
-		if !got.tombstoned(named("e")) {
-			t.Errorf("no tombstone for e in %+v", got)
-		}
-		if got = Reconcile(got, third, a, 1); got.Has(named("e")) {
-			t.Error("e is back")
+	t.Run("who goes stays until it is removed", func(t *testing.T) {
+		e := named("e")
+		for _, status := range []member.Status{member.Exiting, member.Down} {
+			local := base.Update(mem("e", status)).changedBy(a)
+			remote := base.changedBy(c) // has never heard of e
+			third := base.Update(mem("e", member.Joining)).changedBy(d)
+			got := Reconcile(Reconcile(local, remote, a, 1), third, a, 1)
+			if m, _ := got.Member(e); m.Status != status {
+				t.Errorf("e is %v after a merge with who does not know it, want %v", m.Status, status)
+			}
+			if got = Reconcile(got, got.Remove(e, 2).changedBy(b), a, 1); got.Has(e) || !got.tombstoned(e) {
+				t.Errorf("e is back although it was removed: %+v", got)
+			}
 		}
 	})
 	t.Run("down is final", func(t *testing.T) {

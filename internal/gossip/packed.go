@@ -54,10 +54,11 @@ type (
 		N    uint64 `cbor:"2,keyasint"`
 	}
 
-	// PackedTombstone says when a node was removed.
+	// PackedTombstone says when a node was removed, and how it went.
 	PackedTombstone struct {
-		Node    uint32 `cbor:"1,keyasint"`
-		Removed int64  `cbor:"2,keyasint"` // Unix milliseconds
+		Node    uint32     `cbor:"1,keyasint"`
+		Removed int64      `cbor:"2,keyasint"` // Unix milliseconds
+		End     member.End `cbor:"3,keyasint,omitempty"`
 	}
 )
 
@@ -102,7 +103,7 @@ func pack(s *State) Packed {
 	}
 	node = p.cursor()
 	for _, t := range s.Tombstones {
-		p.Tombstones = append(p.Tombstones, PackedTombstone{node(t.Node), t.Removed})
+		p.Tombstones = append(p.Tombstones, PackedTombstone{node(t.Node), t.Removed, t.End})
 	}
 	return p
 }
@@ -292,7 +293,7 @@ func (u *unpacker) rows() error {
 			if err := u.followsMember("record", j, rec.Subject, func(j int) uint32 { return pr.Records[j].Subject }); err != nil {
 				return err
 			}
-			if rec.Status > Terminated || rec.Version > pr.Version || rec.Subject == pr.Observer {
+			if rec.Status > Disputed || rec.Version > pr.Version || rec.Subject == pr.Observer {
 				return fmt.Errorf("row of %v: status %d, version %d of %v", r.observer, rec.Status, rec.Version, u.Nodes[rec.Subject])
 			}
 			r.records = append(r.records, record{u.Nodes[rec.Subject], rec.Status, rec.Version})
@@ -320,7 +321,10 @@ func (u *unpacker) tombstones() error {
 		if err := u.follows("tombstone", i, t.Node, func(j int) uint32 { return u.Tombstones[j].Node }); err != nil {
 			return err
 		}
-		u.state.Tombstones = append(u.state.Tombstones, Tombstone{u.Nodes[t.Node], t.Removed})
+		if t.End > member.Crashed {
+			return fmt.Errorf("%v went in an unknown way, %d", u.Nodes[t.Node], t.End)
+		}
+		u.state.Tombstones = append(u.state.Tombstones, Tombstone{u.Nodes[t.Node], t.Removed, t.End})
 	}
 	return nil
 }

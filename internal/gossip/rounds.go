@@ -157,7 +157,7 @@ func (m *Machine) listensTo(from member.ID) bool {
 	case m.phase != joined:
 		m.ignore(from, NotMember, "gossip")
 	case m.state.Has(from):
-		if m.state.Table.Status(m.cfg.Self, from) == Reachable {
+		if said := m.state.Table.Status(m.cfg.Self, from); said == Reachable || said == Disputed {
 			m.recognized(from)
 			return true
 		}
@@ -224,7 +224,12 @@ func (m *Machine) takeIn(from member.ID, remote *State) {
 		m.stop(Removed, "%v was started later than this node at the same address: give each its own", successor.ID)
 		return
 	}
-	m.state = m.saw(next)
+	if disputed := m.disputed(next); disputed != next {
+		m.change(disputed) // before anybody can hold that this node agrees
+		answer = true
+	} else {
+		m.state = m.saw(next)
+	}
 	if answer {
 		m.sendState(from)
 	}

@@ -26,7 +26,8 @@ type State struct {
 // Tombstone keeps a removed node from coming back with somebody's old state.
 type Tombstone struct {
 	Node    member.ID
-	Removed int64 // Unix milliseconds at the node that removed it; only as exact as their clocks agree
+	Removed int64      // Unix milliseconds at the node that removed it; only as exact as their clocks agree
+	End     member.End // as those who removed it knew
 }
 
 // stage tells how far the cluster has come, as far as this version tells.
@@ -117,8 +118,25 @@ func (s *State) MarkDown(id member.ID) *State {
 	return c
 }
 
-// Remove takes a node out of everything and leaves a tombstone.
+// Remove takes a node out of everything and leaves a tombstone: another one has
+// taken its place, unless its end was known.
 func (s *State) Remove(id member.ID, now int64) *State {
+	return s.remove(id, now, max(s.end(id), member.Downed))
+}
+
+// end is how a member goes that has not said so itself.
+func (s *State) end(id member.ID) member.End {
+	switch m, _ := s.Member(id); {
+	case m.Status != member.Down:
+		return member.Silent
+	case s.Table.Worst(id) == Terminated:
+		return member.Crashed
+	default:
+		return member.Downed
+	}
+}
+
+func (s *State) remove(id member.ID, now int64, end member.End) *State {
 	c := s.copy()
 	if i, ok := s.find(id); ok {
 		c.Members = slices.Concat(s.Members[:i], s.Members[i+1:])
@@ -126,19 +144,20 @@ func (s *State) Remove(id member.ID, now int64) *State {
 	c.Seen = ids(s.Seen).without(id)
 	c.Table = s.Table.Remove(id)
 	c.Version = s.Version.Prune(id)
-	c.Tombstones = bury(s.Tombstones, id, now)
+	c.Tombstones = bury(s.Tombstones, Tombstone{id, now, end})
 	return c
 }
 
 // bury adds a tombstone, or renews it.
-func bury(stones []Tombstone, id member.ID, now int64) []Tombstone {
-	i, ok := search(stones, id, nodeOfTombstone)
+func bury(stones []Tombstone, t Tombstone) []Tombstone {
+	i, ok := search(stones, t.Node, nodeOfTombstone)
 	stones = slices.Clone(stones)
 	if ok {
-		stones[i].Removed = now
+		t.End = max(t.End, stones[i].End)
+		stones[i] = t
 		return stones
 	}
-	return slices.Insert(stones, i, Tombstone{id, now})
+	return slices.Insert(stones, i, t)
 }
 
 // PruneTombstones forgets removals up to a time.

@@ -10,11 +10,13 @@ import (
 // it altogether.
 type Reachability uint8
 
-// The values, from harmless to final; they travel. Nobody takes Terminated back.
+// The values, from harmless to final; they travel. Nobody takes Terminated back,
+// but others may hold against it that the process has shown itself since: Disputed.
 const (
 	Reachable Reachability = iota
 	Unreachable
 	Terminated
+	Disputed
 )
 
 // Table holds what each node says about the reachability of others. Only the
@@ -37,7 +39,7 @@ type record struct {
 	version uint64 // of the row when this was said
 }
 
-var reachabilityNames = [...]string{Reachable: "Reachable", Unreachable: "Unreachable", Terminated: "Terminated"}
+var reachabilityNames = [...]string{Reachable: "Reachable", Unreachable: "Unreachable", Terminated: "Terminated", Disputed: "Disputed"}
 
 // String names the value.
 func (r Reachability) String() string {
@@ -61,7 +63,7 @@ func (r row) fine() bool {
 }
 
 // Set records what observer says of subject now. The table stays as it is when
-// that is no news, or when subject was Terminated.
+// that is no news, or less than that subject was Terminated.
 func (t Table) Set(observer, subject member.ID, status Reachability) Table {
 	i, known := t.find(observer)
 	old := row{observer: observer}
@@ -70,7 +72,7 @@ func (t Table) Set(observer, subject member.ID, status Reachability) Table {
 	}
 	j, said := old.find(subject)
 	switch {
-	case said && (old.records[j].status == Terminated || old.records[j].status == status):
+	case said && (old.records[j].status == status || old.records[j].status > max(status, Unreachable)):
 		return t
 	case status == Reachable && len(old.records) == 0:
 		return t
@@ -112,6 +114,23 @@ func (t Table) Worst(subject member.ID) Reachability {
 		}
 	}
 	return worst
+}
+
+// terminated lists those that somebody holds for Terminated, and nobody disputes.
+func (t Table) terminated() ids {
+	var gone, disputed []member.ID
+	for _, r := range t.rows {
+		for _, rec := range r.records {
+			switch rec.status {
+			case Terminated:
+				gone = append(gone, rec.subject)
+			case Disputed:
+				disputed = append(disputed, rec.subject)
+			case Reachable, Unreachable:
+			}
+		}
+	}
+	return slices.DeleteFunc(setOf(gone), func(id member.ID) bool { return slices.Contains(disputed, id) })
 }
 
 // From lists whom observer holds for Unreachable, in order; not the Terminated.

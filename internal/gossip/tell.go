@@ -16,7 +16,7 @@ func (m *Machine) tell() {
 	now := Summarize(m.perspective())
 	events := now.Diff(m.told)
 	view := now.View()
-	view.Crashed = m.crashedLately(m.told.crashed(), view.Crashed)
+	view.Departed = m.departedLately(events)
 	m.told, m.view = now, view
 	m.out.View = m.view
 	m.out.Events = events
@@ -26,12 +26,41 @@ func (m *Machine) tell() {
 	}
 }
 
+// departuresKept is how many members are remembered after their removal.
+const departuresKept = 256
+
+// departedLately adds the members that this Step has removed to those that were
+// removed before: who looks at views now and then has to know how they went. A crash
+// that this node has heard of is one, whoever removed the member for another reason.
+func (m *Machine) departedLately(events []Event) []member.Departure {
+	known := len(m.departed)
+	for _, e := range events {
+		if e, ok := e.(MemberRemoved); ok {
+			d := member.Departure{ID: e.Member.ID, End: m.told.end(e.Member.ID)}
+			if i, ok := search(m.state.Tombstones, d.ID, nodeOfTombstone); ok {
+				d.End = max(d.End, m.state.Tombstones[i].End)
+			}
+			if d.End == member.Crashed && m.trusted.has(d.ID) {
+				d.End = member.Downed
+			}
+			m.trusted = m.trusted.without(d.ID)
+			m.departed = append(m.departed, d)
+		}
+	}
+	if len(m.departed) == known {
+		return m.view.Departed
+	}
+	m.departed = m.departed[max(0, len(m.departed)-departuresKept):]
+	return slices.SortedFunc(slices.Values(m.departed), func(a, b member.Departure) int { return a.Compare(b.ID) })
+}
+
 func (m *Machine) followRing(events []Event) {
 	var added []member.ID
 	for _, e := range events {
 		switch e := e.(type) {
 		case MemberRemoved:
 			m.beats.watch.Remove(e.Member.ID, m.now)
+			m.beats.met = m.beats.met.without(e.Member.ID)
 			m.confirmed = m.confirmed.without(e.Member.ID)
 			m.cut(e)
 		case MemberChanged:

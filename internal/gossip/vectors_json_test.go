@@ -147,7 +147,7 @@ func (n jsonNodes) state(t *testing.T, in jsonGossip) *State {
 	}
 	slices.SortFunc(s.Version, func(a, b Count) int { return a.Node.Compare(b.Node) })
 	for name, at := range in.Tombstones {
-		s.Tombstones = bury(s.Tombstones, n.id(name), at)
+		s.Tombstones = bury(s.Tombstones, Tombstone{Node: n.id(name), Removed: at})
 	}
 	return s
 }

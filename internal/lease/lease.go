@@ -75,7 +75,7 @@ const (
 	Refused                // certainly not done
 )
 
-// An Input is something that happened: [Want], [Drop], [Answer] or [Tick].
+// An Input is something that happened: [Want], [Drop], [Touch], [Answer] or [Tick].
 //
 //sumtype:decl
 type Input interface{ input() }
@@ -85,6 +85,9 @@ type (
 	Want struct{}
 	// Drop says that it is not wanted any more.
 	Drop struct{}
+	// Touch says that what a renewal tells the store has changed: it is told at
+	// once, if the lease is held.
+	Touch struct{}
 	// Answer is what came of the request in hand.
 	Answer struct {
 		Outcome Outcome
@@ -98,6 +101,7 @@ type (
 
 func (Want) input()   {}
 func (Drop) input()   {}
+func (Touch) input()  {}
 func (Answer) input() {}
 func (Tick) input()   {}
 

@@ -15,6 +15,7 @@ type Machine struct {
 	token uint64
 	until time.Time // on the local clock, the margin taken off
 	renew time.Time
+	news  bool // since a request was sent that tells it
 
 	asked *Request // without an answer yet
 	sent  time.Time
@@ -59,6 +60,8 @@ func (m *Machine) Step(now time.Time, in Input) Output {
 		}
 	case Drop:
 		m.drop(now)
+	case Touch:
+		m.news = true
 	case Answer:
 		m.answer(now, in, &out)
 	case Tick:
@@ -169,10 +172,12 @@ func (m *Machine) next(now time.Time) *Request {
 	m.asked = &Request{Op: op, Deadline: now.Add(m.cfg.Try)}
 	switch op {
 	case Renew:
-		m.asked.Token = m.token
+		m.asked.Token, m.news = m.token, false
 	case Release:
 		m.asked.Token = m.debt
-	case Acquire, Read:
+	case Acquire:
+		m.news = false
+	case Read:
 	}
 	m.sent = now
 	return m.asked
@@ -183,6 +188,8 @@ func (m *Machine) plan() (Op, time.Time) {
 	switch {
 	case m.asked != nil:
 		return 0, time.Time{}
+	case m.held && m.news:
+		return Renew, m.retry
 	case m.held:
 		return Renew, later(m.renew, m.retry)
 	case m.debt != 0:

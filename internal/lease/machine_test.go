@@ -57,6 +57,18 @@ func TestMachine(t *testing.T) {
 			{2000, Tick{}, "renew 1"},
 			{3900, granted(1), ""},
 		}, 2000 + 8750},
+		{"tells news at once", []line{
+			{0, Want{}, "acquire"},
+			{10, Touch{}, ""},
+			{20, granted(1), "held 1, renew 1"},
+			{30, Touch{}, ""},
+			{40, granted(1), "renew 1"},
+			{50, granted(1), ""},
+			{60, Touch{}, "renew 1"},
+			{70, Answer{Cause: errDown}, ""},
+			{80, Touch{}, ""},
+			{570, Tick{}, "renew 1"},
+		}, 40 + 8750},
 		{"another has it", []line{
 			{0, Want{}, "acquire"},
 			{10, Answer{Outcome: Refused, Cause: errDown}, "denied: down"},
@@ -177,6 +189,7 @@ func TestMachine(t *testing.T) {
 func FuzzMachine(f *testing.F) {
 	f.Add([]byte{0, 10, 2, 200, 3, 9, 1, 5})
 	f.Add([]byte{0, 1, 6, 1, 1, 1, 3, 100, 10, 2, 0, 0})
+	f.Add([]byte{0, 1, 255, 1, 2, 1, 255, 1, 2, 30, 255, 100, 255, 200})
 	f.Fuzz(func(t *testing.T, script []byte) {
 		m, now, open := New(usual), start, false
 		for i := 0; i+1 < len(script); i += 2 {
@@ -189,6 +202,8 @@ func FuzzMachine(f *testing.F) {
 				in = Drop{}
 			case op%4 == 2 && open:
 				in, open = Answer{Outcome: Outcome(op / 4 % 3), Token: uint64(op / 12), Left: usual.TTL}, false
+			case op%4 == 3 && op > 127:
+				in = Touch{}
 			default:
 				in = Tick{}
 			}

@@ -18,7 +18,8 @@ type View struct {
 	DataCenter   string
 	Members      []Member      // all of the cluster, in the order of ID.Compare
 	Unreachable  []ID          // members that this node's data center treats as unreachable, in order
-	Crashed      []ID          // Down members, and ones removed lately, of whom a majority has confirmed that their process is gone; in order
+	Crashed      []ID          // Down members of whom a majority has confirmed that their process is gone; in order
+	Departed     []Departure   // members that were removed lately, the last few hundred, in order
 	Observations []Observation // negative records of the reachability table, sorted
 	SeenBy       []ID          // who has seen this very version, in order
 	Leader       ID            // zero when there is none

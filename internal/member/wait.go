@@ -1,6 +1,10 @@
 package member
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // A Wait is something that a node waits for, or a state in which it will stay
 // until somebody acts: what, why, since when, until when, on whom, and who must
@@ -12,6 +16,44 @@ type Wait struct {
 	Until time.Time // when it ends by itself at the latest; zero: no such time is set
 	On    []Holdup  // whom it waits for, in order; empty: nobody in particular
 	Act   string    // who must do what; empty: nobody, it ends by itself
+}
+
+// String gives one line without the times, which each reader puts in its own form.
+func (w Wait) String() string {
+	var b strings.Builder
+	b.WriteString(string(w.What) + ": " + w.Why)
+	for _, on := range w.On {
+		b.WriteString("; " + on.Node.String() + " " + on.Why)
+	}
+	return b.String()
+}
+
+// Text tells it in plain words, several lines, to a reader at that time.
+func (w Wait) Text(at time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", w.What, w.Why)
+	if !w.Since.IsZero() {
+		fmt.Fprintf(&b, "  for %v, since %s\n", at.Sub(w.Since).Round(100*time.Millisecond), moment(w.Since, at))
+	}
+	if !w.Until.IsZero() {
+		fmt.Fprintf(&b, "  until %s at the latest, in %v\n", moment(w.Until, at), max(0, w.Until.Sub(at)).Round(100*time.Millisecond))
+	}
+	for _, on := range w.On {
+		fmt.Fprintf(&b, "  %s %s\n", on.Node.Address, on.Why)
+	}
+	if w.Act != "" {
+		fmt.Fprintf(&b, "  to do: %s\n", w.Act)
+	}
+	return b.String()
+}
+
+// moment is a time as people write it near another one: with the day where that
+// is not plain.
+func moment(t, at time.Time) string {
+	if t.Sub(at).Abs() >= 12*time.Hour {
+		return t.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	return t.UTC().Format("15:04:05.0Z")
 }
 
 // A Holdup is a node for which something waits, and why.

@@ -1,7 +1,6 @@
 package membership
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -11,21 +10,35 @@ import (
 )
 
 // A member may be told that it is one still before the news gets round that its
-// crash was confirmed. Who has a link to it again does not take over at once.
+// crash was confirmed. Who has a link to it again, or has told it so, holds that
+// against the news, and all heed it: nobody takes over at once.
 func TestCrashIsNotBelievedOfWhoCameBack(t *testing.T) {
-	now := time.Unix(1000, 0)
-	k := &crashes{self: node(0), isolation: isolation}
-	v := viewOf(3, 0)
-	k.step(now, v, gossip.LinkBroke{Peer: node(1)}, false)
-	k.step(now, v, gossip.LinkBroke{Peer: node(2)}, false)
-	k.step(now.Add(time.Second), v, gossip.Dialed{Peer: node(2), Result: gossip.Answered}, false)
-	v.Crashed = []member.ID{node(1), node(2)}
-	if got := k.withoutBack(v).Crashed; !slices.Equal(got, []member.ID{node(1)}) {
-		t.Errorf("crashed: %v, want node 1 alone: node 2 answered", got)
-	}
-	k.step(now.Add(time.Minute), v, gossip.LinkBroke{Peer: node(2)}, false)
-	if got := k.withoutBack(v).Crashed; !slices.Equal(got, v.Crashed) {
-		t.Errorf("crashed: %v, want %v: the link to node 2 broke again", got, v.Crashed)
+	for _, tt := range []struct {
+		name string
+		back func(w *world)
+		want member.End
+	}{
+		{"nobody has seen it since", func(*world) {}, member.Crashed},
+		{"a link to it was made again", func(w *world) {
+			w.step(0, gossip.LinkBroke{Peer: w.ids[2]})
+			w.step(0, gossip.Dialed{Peer: w.ids[2], Result: gossip.Answered})
+		}, member.Downed},
+		{"a node has vouched for it", func(w *world) { w.cores[0].Vouches(w.now, w.ids[2]) }, member.Downed},
+		{"and its link broke again", func(w *world) {
+			w.cores[0].Vouches(w.now, w.ids[2])
+			w.step(0, gossip.LinkBroke{Peer: w.ids[2]})
+		}, member.Crashed},
+	} {
+		w := newWorld(4, sbr.Settings{})
+		tt.back(w)
+		w.dead[2] = true
+		w.step(1, gossip.Crashed{ID: w.ids[2]}) // late: it was confirmed long before
+		w.run(20 * time.Second)
+		for _, i := range []int{0, 1, 3} {
+			if end, ok := w.cores[i].Machine().View().End(w.ids[2]); !ok || end != tt.want {
+				t.Errorf("%s: for node %d it went by %v, %v; want %v", tt.name, i, end, ok, tt.want)
+			}
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func (c *Core) confirmCrashes(now time.Time, in gossip.Input, out *Output) {
 	}
 	if !c.closing && dialed.Peer == k.self && k.isolation > 0 && k.deaf(now, dialed.Result) {
 		out.Events = append(out.Events, gossip.ListenerLost{})
-		c.down(now, k.self, out)
+		c.step(now, gossip.DownAll{Members: []member.ID{k.self}}, out)
 	}
 }
 
@@ -112,9 +112,13 @@ func (k *crashes) counters(v *member.View, suspect member.ID) []member.ID {
 // a member in common, and it must not have said both.
 func (c *Core) Vouches(now time.Time, id member.ID) bool {
 	m, in := c.machine.View().Member(id)
-	return in && m.Status != member.Down && !slices.ContainsFunc(c.crashes.doubts, func(d doubt) bool {
+	if !in || m.Status == member.Down || slices.ContainsFunc(c.crashes.doubts, func(d doubt) bool {
 		return d.about == id && now.Before(d.until)
-	})
+	}) {
+		return false
+	}
+	c.machine.Trust(id)
+	return true
 }
 
 // Suspicion is what speaks for the crash of a member.

@@ -31,7 +31,6 @@ type crashes struct {
 	suspects  []*suspicion  // by node: to which the link broke and was not made again
 	votes     []vote        // by suspect and voter, own ones too
 	doubts    []doubt       // whom this node has voted against lately
-	back      []member.ID   // members to which a link that broke was made again
 	deafSince time.Time     // the first refusal by the own listener of those without an answer between
 	ballots   []gossip.CrashVote
 	events    []gossip.Event
@@ -109,10 +108,6 @@ func (k *crashes) forget(now time.Time, v *member.View) {
 			s.in = true
 		}
 	}
-	k.back = slices.DeleteFunc(k.back, func(id member.ID) bool {
-		_, there := v.Member(id)
-		return !there && !slices.Contains(v.Crashed, id)
-	})
 	k.doubts = slices.DeleteFunc(k.doubts, func(d doubt) bool { return !now.Before(d.until) })
 	k.votes = slices.DeleteFunc(k.votes, func(o vote) bool {
 		_, suspect := v.Member(o.suspect)
@@ -125,6 +120,12 @@ func (k *crashes) find(id member.ID) (int, bool) {
 	return slices.BinarySearchFunc(k.suspects, id, func(s *suspicion, id member.ID) int { return s.node.Compare(id) })
 }
 
+// isBroken tells whether this node's link to another one broke and was not made again.
+func (k *crashes) isBroken(id member.ID) bool {
+	_, broken := k.find(id)
+	return broken
+}
+
 // strangers is how many suspects may be no members yet; the ones that were
 // heard of last are kept.
 const strangers = 32
@@ -135,7 +136,6 @@ func (k *crashes) broke(now time.Time, v *member.View, peer member.ID) {
 	if known || peer == k.self || there && m.DataCenter != v.DataCenter {
 		return
 	}
-	k.back = slices.DeleteFunc(k.back, func(id member.ID) bool { return id == peer })
 	k.suspects = slices.Insert(k.suspects, i, &suspicion{node: peer, in: there, broke: now, heard: now, since: now})
 	if !there {
 		k.dropStranger()
@@ -189,7 +189,6 @@ func (k *crashes) dialed(now time.Time, v *member.View, in gossip.Dialed, quiet 
 	case gossip.Answered:
 		k.spoken(now, s)
 		k.suspects = slices.Delete(k.suspects, i, i+1)
-		k.back = append(k.back, in.Peer)
 	case gossip.Silent:
 		k.spoken(now, s)
 	case gossip.Refused, gossip.Replaced:
@@ -282,61 +281,6 @@ func tally(v *member.View, votes []vote, suspect member.ID) (by []member.ID, mem
 // mayVote: everybody has agreed on a member that came up, the suspect too.
 func mayVote(m member.Member) bool { return m.UpNumber != member.NeverUp && m.Status != member.Down }
 
-// cutOff is when this node has to stop acting, because by then it will have been
-// out of touch, for half the time of isolation, with so many that they might confirm its crash;
-// zero while they could not. Those that are unreachable anyway count as such, but not on
-// the word of those that this node has lost itself: a member that hears nobody, and is
-// heard, holds everybody for unreachable.
-func (k *crashes) cutOff(v *member.View) time.Time {
-	if len(k.suspects) == 0 {
-		return time.Time{}
-	}
-	var lost []time.Time // the last sign of life of each
-	var first time.Time  // of those whose link is broken
-	members := 0
-	for _, m := range v.Members {
-		i, broken := k.find(m.ID)
-		switch {
-		case m.DataCenter != v.DataCenter, m.Status == member.Down, m.Status == member.Exiting:
-			continue
-		case !mayVote(m) && !broken:
-			continue // but one that is lost may have come up meanwhile, and vote
-		}
-		members++
-		if broken {
-			heard := k.suspects[i].heard
-			if first.IsZero() || heard.Before(first) {
-				first = heard
-			}
-			lost = append(lost, heard)
-		} else if m.ID != k.self && k.missed(v, m.ID) {
-			lost = append(lost, time.Time{})
-		}
-	}
-	need := majority(members)
-	if first.IsZero() || need < 2 || len(lost) < need {
-		return time.Time{}
-	}
-	slices.SortFunc(lost, time.Time.Compare)
-	at := lost[need-1]
-	if at.Before(first) {
-		at = first
-	}
-	return at.Add(k.isolation / 2)
-}
-
-// missed tells whether this node, or another one with which it is in touch, does not
-// reach a member.
-func (k *crashes) missed(v *member.View, id member.ID) bool {
-	return slices.ContainsFunc(v.Observations, func(o member.Observation) bool {
-		if o.Subject != id || o.Observer == k.self {
-			return o.Subject == id
-		}
-		_, broken := k.find(o.Observer)
-		return !broken && !slices.Contains(v.Observations, member.Observation{Observer: k.self, Subject: o.Observer})
-	})
-}
-
 // deaf takes the result of dialing the own listener: true when it was refused
 // for the time of isolation.
 func (k *crashes) deaf(now time.Time, result gossip.DialResult) bool {
@@ -349,17 +293,4 @@ func (k *crashes) deaf(now time.Time, result gossip.DialResult) bool {
 		return now.Sub(k.deafSince) >= k.isolation
 	}
 	return false
-}
-
-// withoutBack takes back, for this node, that members have crashed whose broken
-// links were made again: they stopped acting while they were out of touch, but
-// the news that a majority had confirmed their crash by then may come after they
-// were told that they are members still. Then they need the time to hear it, too.
-func (k *crashes) withoutBack(v *member.View) *member.View {
-	if v == nil || !slices.ContainsFunc(v.Crashed, func(id member.ID) bool { return slices.Contains(k.back, id) }) {
-		return v
-	}
-	corrected := *v
-	corrected.Crashed = slices.DeleteFunc(slices.Clone(v.Crashed), func(id member.ID) bool { return slices.Contains(k.back, id) })
-	return &corrected
 }

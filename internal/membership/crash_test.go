@@ -116,13 +116,17 @@ func TestNobodyIsCutOffOnTheWordOfTheLost(t *testing.T) {
 	tests := []struct {
 		name         string
 		observations []member.Observation
+		silent       []member.ID // who owe this node answers
 		want         bool
 	}{
-		{"nobody else is missed", nil, false},
-		{"the one whose link broke misses all others", []member.Observation{observed(4, 1), observed(4, 2), observed(4, 3)}, false},
-		{"one that is silent here misses all others", []member.Observation{observed(0, 3), observed(3, 1), observed(3, 2)}, false},
-		{"this node misses two more", []member.Observation{observed(0, 2), observed(0, 3)}, true},
-		{"one in touch misses two more", []member.Observation{observed(1, 2), observed(1, 3)}, true},
+		{"nobody else is missed", nil, nil, false},
+		{"another one has fallen silent", nil, []member.ID{node(3)}, false},
+		{"two others have fallen silent", nil, []member.ID{node(2), node(3)}, true},
+		{"this node misses one, and another has fallen silent", []member.Observation{observed(0, 2)}, []member.ID{node(3)}, true},
+		{"the one whose link broke misses all others", []member.Observation{observed(4, 1), observed(4, 2), observed(4, 3)}, nil, false},
+		{"one that is silent here misses all others", []member.Observation{observed(0, 3), observed(3, 1), observed(3, 2)}, nil, false},
+		{"this node misses two more", []member.Observation{observed(0, 2), observed(0, 3)}, nil, true},
+		{"one in touch misses two more", []member.Observation{observed(1, 2), observed(1, 3)}, nil, true},
 	}
 	for _, tt := range tests {
 		k := &crashes{self: node(0), isolation: isolation}
@@ -132,7 +136,7 @@ func TestNobodyIsCutOffOnTheWordOfTheLost(t *testing.T) {
 		for _, o := range tt.observations {
 			v.Unreachable = append(v.Unreachable, o.Subject)
 		}
-		if got := !k.cutOff(v).IsZero(); got != tt.want {
+		if got := !k.cutOff(v, tt.silent).IsZero(); got != tt.want {
 			t.Errorf("%s: node 0 is cut off: got %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -149,14 +153,14 @@ func TestLinkThatBrokeBeforeItsNodeJoinedCounts(t *testing.T) {
 	for _, i := range []int{2, 3, 4} {
 		k.step(now, &before, gossip.LinkBroke{Peer: node(i)}, false)
 	}
-	if at := k.cutOff(&before); !at.IsZero() {
+	if at := k.cutOff(&before, nil); !at.IsZero() {
 		t.Errorf("of 3 members one is lost: cut off at %v, want never", at)
 	}
 	for _, i := range []int{3, 4} {
 		all.Members[i].Status, all.Members[i].UpNumber = member.Joining, member.NeverUp
 	}
 	k.step(now.Add(time.Second), all, gossip.Tick{}, false)
-	if got, want := k.cutOff(all), now.Add(isolation/2); !got.Equal(want) {
+	if got, want := k.cutOff(all, nil), now.Add(isolation/2); !got.Equal(want) {
 		t.Errorf("of 5 members three are lost: cut off at %v, want %v", got, want)
 	}
 	for i := range 2 * strangers {
@@ -293,7 +297,7 @@ func TestNobodyIsConfirmedBeforeItStopsActing(t *testing.T) {
 					voters++
 				}
 			}
-			cutOff := cores[suspect].cutOff(viewOf(size, suspect))
+			cutOff := cores[suspect].cutOff(viewOf(size, suspect), nil)
 			enough := voters >= majority(size)
 			if confirmed.IsZero() == enough {
 				t.Errorf("%d of %d refuse (%06b): confirmed at %v", voters, size, refusers, confirmed)
@@ -390,9 +394,9 @@ func TestRestartAtOnceIsAConfirmedCrash(t *testing.T) {
 		w.run(5 * time.Second)
 		for i := range who {
 			v := w.cores[i].Machine().View()
-			if _, there := v.Member(old); there || slices.Contains(v.Crashed, old) != tt.crashed {
+			if _, there := v.Member(old); there || v.Ended(old) != tt.crashed {
 				t.Errorf("of %d: node %d has the old incarnation among the members %v, among the crashed %v; want false, %v",
-					tt.size, i, there, slices.Contains(v.Crashed, old), tt.crashed)
+					tt.size, i, there, v.Ended(old), tt.crashed)
 			}
 		}
 		if m, ok := w.cores[0].Machine().View().Member(again); !ok || m.Status != member.Up {

@@ -82,6 +82,9 @@ func (c *Core) ShuttingDown() bool { return c.closing }
 func (c *Core) Step(now time.Time, in gossip.Input) Output {
 	var out Output
 	v := c.machine.View()
+	if dialed, ok := in.(gossip.Dialed); ok && dialed.Result == gossip.Answered && c.crashes.isBroken(dialed.Peer) {
+		c.machine.Trust(dialed.Peer)
+	}
 	c.crashes.step(now, v, in, c.machine.Quiet(now))
 	if join, ok := joining(in); ok && c.crashes.undecided(now, v, join) {
 		in = gossip.Early{Joiner: join}
@@ -89,11 +92,10 @@ func (c *Core) Step(now time.Time, in gossip.Input) Output {
 	c.step(now, in, &out)
 	c.confirmCrashes(now, in, &out)
 	if !c.resolverWake.IsZero() && !now.Before(c.resolverWake) {
-		c.resolve(now, sbr.Tick{Awaiting: c.machine.Awaits(now)}, &out)
+		c.resolve(now, sbr.Tick{Awaiting: len(c.machine.Silent(now)) > 0}, &out)
 	}
-	out.View = c.crashes.withoutBack(out.View)
 	out.Wake = earlier(c.machineWake, c.resolverWake)
-	out.CutOff = c.cutOff()
+	out.CutOff = c.cutOff(now)
 	return out
 }
 
@@ -102,9 +104,8 @@ func (c *Core) Step(now time.Time, in gossip.Input) Output {
 func (c *Core) LeaseReply(now time.Time, acquired bool) Output {
 	var out Output
 	c.resolve(now, sbr.LeaseReply{Acquired: acquired}, &out)
-	out.View = c.crashes.withoutBack(out.View)
 	out.Wake = earlier(c.machineWake, c.resolverWake)
-	out.CutOff = c.cutOff()
+	out.CutOff = c.cutOff(now)
 	return out
 }
 
@@ -150,34 +151,29 @@ func (c *Core) resolve(now time.Time, in sbr.Input, out *Output) {
 	if len(o.Down) > 0 && !slices.Contains(o.Down, c.crashes.self) && c.isCutOff(now) {
 		o.Down = []member.ID{c.crashes.self}
 	}
-	for _, id := range o.Down {
-		c.down(now, id, out)
+	if len(o.Down) > 0 {
+		c.step(now, gossip.DownAll{Members: o.Down}, out)
 	}
 }
 
 // cutOff is Output.CutOff. It rests while the whole cluster shuts down, but not
 // before all have seen that: who has not may still place anew what runs here.
-func (c *Core) cutOff() time.Time {
+func (c *Core) cutOff(now time.Time) time.Time {
+	if len(c.crashes.suspects) == 0 {
+		return time.Time{}
+	}
 	if self, _ := c.machine.View().SelfMember(); c.closing && self.Status != member.PreparingForShutdown {
 		return time.Time{}
 	}
-	return c.crashes.cutOff(c.machine.View())
+	return c.crashes.cutOff(c.machine.View(), c.machine.Silent(now))
 }
 
 // isCutOff tells whether so many links of this node are broken that the others
 // may have confirmed its crash. Whatever the strategy says, it must not be the
 // one that survives then: they did not ask the strategy.
 func (c *Core) isCutOff(now time.Time) bool {
-	at := c.cutOff()
+	at := c.cutOff(now)
 	return !at.IsZero() && !now.Before(at)
-}
-
-// down downs a member. The machine takes an address; a successor that lives
-// there is not meant.
-func (c *Core) down(now time.Time, id member.ID, out *Output) {
-	if _, ok := c.machine.View().Member(id); ok {
-		c.step(now, gossip.Down{Address: id.Address}, out)
-	}
 }
 
 // add puts what a further step of the machine wants behind what is there.

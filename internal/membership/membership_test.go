@@ -168,15 +168,3 @@ func TestFD01WokenLeaderDownsNobody(t *testing.T) {
 		t.Errorf("just woken, but decided\n%s", w.last[0].Decision.Describe())
 	}
 }
-
-// Whoever lives at the address now is not downed in place of its predecessor.
-func TestDownNamesAnIncarnation(t *testing.T) {
-	w := newWorld(2, sbr.Settings{})
-	predecessor := w.ids[1]
-	predecessor.UID = 99
-	var out Output
-	w.cores[0].down(w.now, predecessor, &out)
-	if got := w.ups(); !slices.Equal(got, w.ids) {
-		t.Errorf("up %v, want %v", got, w.ids)
-	}
-}

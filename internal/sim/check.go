@@ -33,6 +33,7 @@ func (w *World) checkView(n *node, old *member.View) {
 }
 
 func (w *World) checkMembers(n *node, old *member.View) {
+	n.gone.See(n.local(w.now), old, n.view)
 	var last member.Member
 	for _, m := range n.view.Members {
 		was, _ := old.Member(m.ID)
@@ -41,6 +42,7 @@ func (w *World) checkMembers(n *node, old *member.View) {
 			w.failf("%s sees two members at %s", n.id, m.Address)
 		}
 		if m.Status == member.Down && was.Status != member.Down {
+			w.fallen[m.ID] = true
 			w.checkExclusion(n, m.ID)
 		}
 		last = m
@@ -50,15 +52,18 @@ func (w *World) checkMembers(n *node, old *member.View) {
 			continue
 		}
 		n.removed[m.ID] = true
-		w.plansTakeover(n, m, old)
 		w.checkExclusion(n, m.ID)
 		next, replaced := n.view.At(m.Address)
 		if replaced {
 			w.sometimes("a successor takes the address of a member")
 		}
-		if w.badClocks == 0 && !w.badRates && m.Replaces(next.ID) && m.Status != member.Down { // the clock may have been set back: see letIn
+		if !replaced || w.badClocks == 0 { // else it may be the late join of a predecessor, which seems to be the later one
+			w.plansTakeover(n, m)
+		}
+		if w.badClocks == 0 && !w.badRates && m.Replaces(next.ID) && !w.fallen[m.ID] { // once it is Down or removed, the clock may have been set back: see letIn
 			w.failf("%s sees %s give way to %s, which was started before it", n.id, m.ID, next.ID)
 		}
+		w.fallen[m.ID] = true
 	}
 }
 

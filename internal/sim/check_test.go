@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/margin"
 	"github.com/troupe-go/troupe/internal/member"
 )
 
@@ -50,7 +51,7 @@ func TestChecksOfOneView(t *testing.T) {
 	}
 	for _, tt := range tests {
 		w := newWorld(1, nil)
-		n := &node{id: nodeAt(0, 1), view: &member.View{}, removed: map[member.ID]bool{}}
+		n := &node{id: nodeAt(0, 1), view: &member.View{}, removed: map[member.ID]bool{}, gone: margin.NewWatch(w.margin(0))}
 		w.nodes = []*node{n, {id: nodeAt(1, 1), view: &member.View{}, end: "not part of this"}}
 		w.places = map[member.Address]int{placeAddress(0): 0, placeAddress(1): 1}
 		report := play(w, func(w *World) {

@@ -44,10 +44,15 @@ func (w *World) connected(from member.ID, n *node) {
 // told sees it break. A cut network keeps the news from it.
 func (w *World) breakLink(told *node, other member.ID) {
 	delete(w.net.linked, pairOf(told.id, other))
-	if !told.running() || w.net.cuts[link{other.Address, told.id.Address}] > 0 {
-		return
+	if w.net.cuts[link{other.Address, told.id.Address}] == 0 {
+		w.linkBroke(told, other)
 	}
-	w.after(w.delay(), func() { w.order(told, gossip.LinkBroke{Peer: other}) })
+}
+
+func (w *World) linkBroke(told *node, other member.ID) {
+	if told.running() {
+		w.after(w.delay(), func() { w.order(told, gossip.LinkBroke{Peer: other}) })
+	}
 }
 
 // dies ends a process that says no goodbye: its kernel closes all its links.
@@ -77,7 +82,7 @@ func (w *World) dialAgain(n *node, id member.ID, attempt int) {
 	}
 	result, took := w.dial(n, id)
 	if result == gossip.Refused || result == gossip.Replaced {
-		n.refused[id] = true
+		w.noteRefused(id, n.id)
 	}
 	gap := isolation / 10
 	if attempt >= 20 {
@@ -89,14 +94,23 @@ func (w *World) dialAgain(n *node, id member.ID, attempt int) {
 	})
 }
 
+// noteRefused remembers that an incarnation was not there when a node dialed.
+func (w *World) noteRefused(suspect, by member.ID) {
+	if w.refused[suspect] == nil {
+		w.refused[suspect] = map[member.ID]bool{}
+	}
+	w.refused[suspect][by] = true
+}
+
 // dial is one attempt to reach an incarnation: what comes of it, and when.
 func (w *World) dial(n *node, id member.ID) (gossip.DialResult, time.Duration) {
 	there := w.nodes[w.places[id.Address]]
 	switch {
+	case w.net.cuts[link{n.id.Address, id.Address}] > 0, w.net.cuts[link{id.Address, n.id.Address}] > 0:
+		return gossip.Silent, isolation
 	case w.net.rejects[link{n.id.Address, id.Address}] > 0:
 		return gossip.Refused, w.delay()
-	case w.net.cuts[link{n.id.Address, id.Address}] > 0, w.net.cuts[link{id.Address, n.id.Address}] > 0,
-		there.powerless, there.pausedUntil.After(w.now), w.chance(w.net.weather.Drop):
+	case there.powerless, there.pausedUntil.After(w.now), w.chance(w.net.weather.Drop):
 		return gossip.Silent, isolation
 	case !there.running():
 		return gossip.Refused, w.delay()
@@ -109,7 +123,10 @@ func (w *World) dial(n *node, id member.ID) (gossip.DialResult, time.Duration) {
 
 // reject refuses in a node's name towards some places, for a while: its packets
 // get lost, its links are reset at both ends, and who dials it is refused. Its
-// own dials are refused likewise.
+// own dials are refused likewise. What refuses stands where the node does: a cut
+// keeps the resets from the others and their dials from it, and nothing keeps the
+// resets from the node. Elsewhere it could refuse and not break both ends, which is
+// where crashes must not be told by refusal.
 func (w *World) reject(n *node, towards []*node, d time.Duration) {
 	for _, other := range towards {
 		for _, l := range []link{{n.id.Address, other.id.Address}, {other.id.Address, n.id.Address}} {
@@ -117,7 +134,10 @@ func (w *World) reject(n *node, towards []*node, d time.Duration) {
 			rejects := w.net.rejects
 			w.after(d, func() { rejects[l]-- }) // after a healing it is the old map
 		}
-		w.reset(n, other)
+		if w.net.linked[pairOf(n.id, other.id)] {
+			w.breakLink(other, n.id)
+			w.linkBroke(n, other.id)
+		}
 	}
 }
 

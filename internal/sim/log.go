@@ -43,6 +43,7 @@ func (w *World) notef(format string, args ...any) {
 // what changes all the time and tells little.
 func (w *World) noteEvent(n *node, e gossip.Event) {
 	if e, ok := e.(gossip.CrashConfirmed); ok {
+		w.sometimes("a crash is confirmed")
 		w.checkCrash(n, e)
 	}
 	if len(w.nodes) > 200 {

@@ -3,9 +3,11 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
+	"github.com/troupe-go/troupe/internal/margin"
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/internal/membership"
 )
@@ -25,16 +27,15 @@ type node struct {
 	load        load
 	rate        float64 // of its clock
 	dialing     map[member.ID]bool
-	powerless   bool               // nothing answers at its address
-	deaf        bool               // nobody can connect to it any more
-	refused     map[member.ID]bool // who was not there when it dialed
-	claimed     *gossip.State      // the last one that was checked
+	powerless   bool          // nothing answers at its address
+	deaf        bool          // nobody can connect to it any more
+	claimed     *gossip.State // the last one that was checked
 
 	ran        time.Time // by its own clock, as is cutOff
 	cutOff     time.Time // when it has to stop acting; zero while it need not
 	held       *hold
 	handedOver bool
-	gone       int        // members that it saw removed
+	gone       margin.Watch
 	taken      []takeover // of what it hosted
 }
 
@@ -109,7 +110,6 @@ func (w *World) boot(place int, join gossip.Input) {
 		place:       place,
 		rate:        w.drawRate(),
 		dialing:     map[member.ID]bool{},
-		refused:     map[member.ID]bool{},
 		quarantined: map[member.ID]bool{},
 		removed:     map[member.ID]bool{},
 	}
@@ -123,6 +123,7 @@ func (w *World) boot(place int, join gossip.Input) {
 		Downing: w.Downing(place),
 	})
 	n.view = n.core.Machine().View()
+	n.gone = margin.NewWatch(w.margin(place))
 	w.nodes[place] = n
 	w.notef("%s starts", n.id)
 	w.step(n, join)
@@ -138,11 +139,15 @@ func (w *World) clock() time.Time {
 
 // joining has a node join by other places, the next ones first. It is never the
 // first of its seeds, so that it does not become a second cluster, however long
-// it is alone.
+// it is alone. The first place is always among them, for it founds anew when
+// all others are gone.
 func (w *World) joining(place int) gossip.Input {
 	var addresses []member.Address
 	for i := range min(10, len(w.nodes)-1) {
 		addresses = append(addresses, placeAddress((place+1+i)%len(w.nodes)))
+	}
+	if first := placeAddress(0); place != 0 && !slices.Contains(addresses, first) {
+		addresses = append(addresses, first)
 	}
 	return gossip.JoinSeeds{Seeds: addresses}
 }
@@ -193,7 +198,10 @@ func (w *World) plan(n *node, at time.Time) {
 // paused.
 func (w *World) order(n *node, in gossip.Input) {
 	if n.pausedUntil.After(w.now) {
-		w.after(n.pausedUntil.Sub(w.now), func() { w.order(n, in) })
+		w.after(n.pausedUntil.Sub(w.now), func() {
+			w.busy-- // what has waited keeps nobody busy without end
+			w.order(n, in)
+		})
 		return
 	}
 	w.step(n, in)

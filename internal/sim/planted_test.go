@@ -87,7 +87,7 @@ var plants = []planted{
 		"func majority(members int) int { return members/2 + 1 }", "func majority(members int) int { return (members + 2) / 3 }",
 	},
 	{
-		"who is cut off goes on", "internal/membership/crash.go",
+		"who is cut off goes on", "internal/membership/cutoff.go",
 		"return at.Add(k.isolation / 2)", "return time.Time{}",
 	},
 }

@@ -1,12 +1,11 @@
 package sim
 
 import (
-	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/gossip"
 	"github.com/troupe-go/troupe/internal/member"
-	"github.com/troupe-go/troupe/sbr"
+	"github.com/troupe-go/troupe/internal/membership"
 )
 
 const (
@@ -25,7 +24,7 @@ func (w *World) serves(n *node) bool {
 	switch {
 	case !n.running(), !in, n.pausedUntil.After(w.now), n.handedOver:
 		return false
-	case self.Status == member.Joining, self.Status == member.Down:
+	case self.UpNumber == member.NeverUp, self.Status == member.Down: // weakly up it owns nothing that others could
 		return false
 	default:
 		return n.held == nil && !w.mustHold(n)
@@ -34,10 +33,10 @@ func (w *World) serves(n *node) bool {
 
 // mustHold tells whether a node that looks at its clock now finds that it may
 // not act.
-func (w *World) mustHold(n *node) bool {
-	now := n.local(w.now)
-	return now.Sub(n.ran) > stallLimit || w.isCut(n)
-}
+func (w *World) mustHold(n *node) bool { return w.woke(n) || w.isCut(n) }
+
+// woke tells whether the node did not run for a while, until now.
+func (w *World) woke(n *node) bool { return n.local(w.now).Sub(n.ran) > stallLimit }
 
 // isCut tells whether the node has too few links to act.
 func (w *World) isCut(n *node) bool {
@@ -46,7 +45,7 @@ func (w *World) isCut(n *node) bool {
 
 // mindHold is what a node does about a hold whenever it runs.
 func (w *World) mindHold(n *node) {
-	if n.held == nil && w.mustHold(n) {
+	if woken := w.woke(n); woken || n.held == nil && w.isCut(n) { // what was confirmed before a gap says nothing
 		n.held = &hold{yes: map[member.ID]bool{}}
 		w.sometimes("a node holds everything")
 		w.askAlive(n, n.held)
@@ -63,7 +62,7 @@ func (w *World) askAlive(n *node, h *hold) {
 	case n.pausedUntil.After(w.now):
 		w.after(n.pausedUntil.Sub(w.now), func() { w.askAlive(n, h) })
 		return
-	case !w.isCut(n) && n.confirmedBy(h):
+	case !w.isCut(n) && membership.Confirmed(n.view, func(id member.ID) bool { return h.yes[id] }):
 		n.held = nil
 		w.sometimes("a held node goes on")
 		return
@@ -96,18 +95,6 @@ func (w *World) carry(from, to member.Address, do func()) {
 	}
 }
 
-// confirmedBy tells whether a majority of the members, the node counted, has
-// confirmed it.
-func (n *node) confirmedBy(h *hold) bool {
-	count := 1
-	for _, m := range n.view.Members {
-		if m.ID != n.id && h.yes[m.ID] {
-			count++
-		}
-	}
-	return count > len(n.view.Members)/2
-}
-
 // takeover is the right of a node to start what another one hosted.
 type takeover struct {
 	by, from *node
@@ -117,21 +104,12 @@ type takeover struct {
 // plansTakeover notes that a node has seen another one removed, so that after a
 // margin, or at once if that one is known to have ended, it may start what
 // that one hosted.
-func (w *World) plansTakeover(by *node, was member.Member, old *member.View) {
+func (w *World) plansTakeover(by *node, was member.Member) {
 	from := w.nodes[w.places[was.Address]]
 	if from.id != was.ID || from == by {
 		return
 	}
-	by.gone++
-	margin := w.margin(by, len(old.Members)+by.gone-1)
-	switch {
-	case slices.Contains(old.Crashed, was.ID):
-		w.sometimes("a crash is confirmed")
-		margin = 0
-	case was.Status == member.Exiting && old.Reachable(was.ID):
-		margin = 0
-	}
-	at := by.global(by.local(w.now).Add(margin))
+	at := by.global(by.gone.Until(was.ID))
 	w.after(at.Sub(w.now), func() {
 		if w.dirty {
 			return
@@ -143,13 +121,8 @@ func (w *World) plansTakeover(by *node, was member.Member, old *member.View) {
 	})
 }
 
-// margin is how long a removed member's work rests, as the shell has it.
-func (w *World) margin(n *node, members int) time.Duration {
-	if d := w.Downing(n.place).StableAfter; d != 0 {
-		return max(d, 0)
-	}
-	return sbr.StableAfter(members)
-}
+// margin is how long a downed member's work rests, as the shell has it.
+func (w *World) margin(place int) func(members int) time.Duration { return w.Downing(place).Margin }
 
 // tolerated is the weather in which nobody ever serves beside its successor. In
 // worse weather who is heard of changes so late and so differently that only

@@ -24,6 +24,8 @@
 //     to one that was started before it, unless machines set their clocks back;
 //   - the leader is a reachable member that is not Down, and not Exiting while
 //     anybody else can lead;
+//   - who lets members come up does so when all who are Up and reachable have seen
+//     the version before;
 //   - the same vector clock stands for the same members on all nodes, but for
 //     those that are on their way out;
 //   - of two running members never both have given the other up (downed or

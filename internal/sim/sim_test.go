@@ -13,6 +13,7 @@ import (
 
 var (
 	seedFlag    = flag.Uint64("seed", 0, "run this seed only, and tell the story")
+	fromFlag    = flag.Uint64("from", 1, "the first seed of those to run")
 	wholeFlag   = flag.Bool("whole", false, "do not shrink a world that fails")
 	seedsFlag   = flag.Int("seeds", usual, "seeds of the main storm; the other tests run their share of them")
 	withoutFlag = flag.String("without", "", "leave `these` out, as a report says: numbers of faults, weather, clocks, node; separated by commas")
@@ -26,7 +27,8 @@ func seeds(n int) []uint64 {
 	if *seedFlag > 0 {
 		return []uint64{*seedFlag}
 	}
-	return Seeds(max(1, n**seedsFlag/usual/slowdown))
+	all := Seeds(max(1, n**seedsFlag/usual/slowdown))
+	return all[min(len(all), max(1, int(*fromFlag)))-1:]
 }
 
 // storms is Run with a line about how much that was.

@@ -38,10 +38,12 @@ type World struct {
 	badRates  bool    // processes start with clocks that run faster or slower
 	badClocks float64 // probability that a process starts with a clock that was set back; never taken back
 
-	second   time.Time          // the current second
-	busy     int                // steps in it
-	versions map[hash]version   // by the hash of a vector clock
-	going    map[member.ID]bool // members that somebody has seen on their way out
+	second   time.Time                        // the current second
+	busy     int                              // steps in it
+	versions map[hash]version                 // by the hash of a vector clock
+	fallen   map[member.ID]bool               // members that somebody has seen Down or removed
+	going    map[member.ID]bool               // members that somebody has seen on their way out
+	refused  map[member.ID]map[member.ID]bool // by incarnation: who dialed, and did not find it there
 	log      log
 	traffic  *traffic // counted if set
 	leases   leases
@@ -68,7 +70,9 @@ func newWorld(seed uint64, codec Codec) *World {
 		codec:    codec,
 		places:   map[member.Address]int{},
 		versions: map[hash]version{},
+		fallen:   map[member.ID]bool{},
 		going:    map[member.ID]bool{},
+		refused:  map[member.ID]map[member.ID]bool{},
 		healed:   birth,
 		stats:    Stats{rare: map[string]int{}},
 	}

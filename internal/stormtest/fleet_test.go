@@ -12,7 +12,6 @@ import (
 	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/discover"
-	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/shard"
 	"github.com/troupe-go/troupe/transport"
 	"github.com/troupe-go/troupe/transport/certtest"
@@ -52,15 +51,17 @@ func (o *owners) acts(id string, on troupe.ID) {
 
 // A fleet is a cluster with places for nodes; a node that ends is started anew.
 type fleet struct {
-	t      *testing.T
-	dice   *rand.Rand
-	net    *transport.Memory
-	tls    *transport.TLS
-	secret transport.Secret
-	owners *owners
+	t       *testing.T
+	dice    *rand.Rand
+	net     *transport.Memory
+	weather *Weather
+	tls     *transport.TLS
+	secret  transport.Secret
+	owners  *owners
 
 	mu    sync.Mutex
 	nodes []*troupe.Node
+	gates []*gate
 	types []*shard.Entities[touch]
 }
 
@@ -68,8 +69,9 @@ func newFleet(t *testing.T, seed uint64, size int) *fleet {
 	f := &fleet{
 		t: t, dice: rand.New(rand.NewPCG(seed, 0)), net: transport.NewMemory(),
 		owners: &owners{t: t, last: map[string]troupe.ID{}},
-		nodes:  make([]*troupe.Node, size), types: make([]*shard.Entities[touch], size),
+		nodes:  make([]*troupe.Node, size), gates: make([]*gate, size), types: make([]*shard.Entities[touch], size),
 	}
+	f.weather = NewWeather(t.Context(), f.dice, f.net, size)
 	switch seed % 4 { // and plain links for the others
 	case 2:
 		f.secret = "a secret of these nodes alone"
@@ -83,18 +85,17 @@ func newFleet(t *testing.T, seed uint64, size int) *fleet {
 	return f
 }
 
-func address(place int) member.Address { return member.Address{Host: "127.0.0.1", Port: 9000 + place} }
-
 // start runs a node at a place. All start alike, whether there is a cluster or
 // not.
 func (f *fleet) start(place int) {
 	var all discover.Static
 	for i := range f.nodes {
-		all = append(all, address(i).String())
+		all = append(all, Address(i).String())
 	}
+	g := &gate{Transport: f.net}
 	node, err := troupe.Start(f.t.Context(), troupe.Config{
-		Listen: address(place).String(), Contacts: all, TLS: f.tls, Secret: f.secret,
-		Transport: f.net, Log: slog.New(slog.DiscardHandler),
+		Listen: Address(place).String(), Contacts: all, TLS: f.tls, Secret: f.secret,
+		Transport: g, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -115,7 +116,7 @@ func (f *fleet) start(place int) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.nodes[place], f.types[place] = node, types
+	f.nodes[place], f.gates[place], f.types[place] = node, g, types
 }
 
 // at is the node at a place, and its part in the type.
@@ -128,6 +129,22 @@ func (f *fleet) at(place int) (*troupe.Node, *shard.Entities[touch]) {
 func (f *fleet) kill(place int) {
 	n, _ := f.at(place)
 	n.Kill()
+}
+
+// pause makes a node stand still for a while.
+func (f *fleet) pause(place int, d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gates[place].stop(d)
+}
+
+// wake ends all pauses.
+func (f *fleet) wake() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, g := range f.gates {
+		g.open(g.closed())
+	}
 }
 
 // ask asks an entity through a node. It must be over in time, whatever happens.

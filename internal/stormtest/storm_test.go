@@ -54,7 +54,8 @@ func storm(t *testing.T, seed uint64) {
 		t.Logf("%v %s", time.Now().Format("04:05"), what)
 		time.Sleep(time.Duration(f.dice.Int64N(int64(25 * time.Second))))
 	}
-	f.heal()
+	f.weather.Heal()
+	f.wake()
 	close(stop)
 	askers.Wait()
 	f.eventually(3 * time.Minute)
@@ -74,87 +75,18 @@ func (f *fleet) askUntil(stop <-chan struct{}, place int) {
 
 // fault does something bad to the fleet.
 func (f *fleet) fault() string {
-	size := len(f.nodes)
-	a := f.dice.IntN(size)
-	b := (a + 1 + f.dice.IntN(size-1)) % size
-	switch f.dice.IntN(6) {
+	place := f.dice.IntN(len(f.nodes))
+	switch f.dice.IntN(7) {
 	case 0:
-		f.kill(a)
-		f.after(f.between(0, 20*time.Second), func() { f.restart() })
-		return fmt.Sprintf("crash of %d", a)
+		f.kill(place)
+		f.weather.After(f.weather.Between(0, 20*time.Second), f.restart)
+		return fmt.Sprintf("crash of %d", place)
 	case 1:
-		f.net.Reset(address(a), address(b))
-		return fmt.Sprintf("reset between %d and %d", a, b)
-	case 2:
-		f.during(a, []int{b}, f.net.Cut)
-		return fmt.Sprintf("cut from %d to %d", a, b)
-	case 3:
-		f.during(a, f.others(a), f.net.Cut)
-		return fmt.Sprintf("%d cut off", a)
-	case 4:
-		f.during(a, f.others(a), f.net.Refuse)
-		for _, other := range f.others(a) {
-			f.net.Reset(address(a), address(other))
-		}
-		return fmt.Sprintf("%d refused by all", a)
+		d := f.weather.Between(100*time.Millisecond, 40*time.Second)
+		f.pause(place, d)
+		return fmt.Sprintf("pause of %d for %v", place, d)
 	default:
-		d := f.between(time.Millisecond, 300*time.Millisecond)
-		for _, other := range f.others(a) {
-			f.net.Delay(address(a), address(other), d)
-		}
-		return fmt.Sprintf("%d slow by %v", a, d)
-	}
-}
-
-func (f *fleet) between(least, most time.Duration) time.Duration {
-	return least + time.Duration(f.dice.Int64N(int64(most-least)))
-}
-
-func (f *fleet) others(place int) []int {
-	var others []int
-	for other := range f.nodes {
-		if other != place {
-			others = append(others, other)
-		}
-	}
-	return others
-}
-
-// after does something later, unless the test is over by then.
-func (f *fleet) after(d time.Duration, do func()) {
-	time.AfterFunc(d, func() {
-		if f.t.Context().Err() == nil {
-			do()
-		}
-	})
-}
-
-// during puts ways into a bad condition, both directions where it is for all,
-// and ends that after a while.
-func (f *fleet) during(place int, others []int, do func(from, to member.Address)) {
-	ways := [][2]member.Address{}
-	for _, other := range others {
-		ways = append(ways, [2]member.Address{address(place), address(other)})
-		if len(others) > 1 {
-			ways = append(ways, [2]member.Address{address(other), address(place)})
-		}
-	}
-	for _, w := range ways {
-		do(w[0], w[1])
-	}
-	f.after(f.between(100*time.Millisecond, 40*time.Second), func() {
-		for _, w := range ways {
-			f.net.Heal(w[0], w[1])
-		}
-	})
-}
-
-func (f *fleet) heal() {
-	for place := range f.nodes {
-		for _, other := range f.others(place) {
-			f.net.Heal(address(place), address(other))
-			f.net.Delay(address(place), address(other), 0)
-		}
+		return f.weather.Strike()
 	}
 }
 
