@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	troupe "github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/internal/wake"
 	"github.com/troupe-go/troupe/singleton/internal/owner"
 )
 
@@ -21,8 +20,8 @@ type control struct {
 	paused func() bool
 
 	inputs  chan owner.Input // of other nodes
-	views   latest
-	posts   posts // of this node
+	views   *wake.Latest[troupe.View]
+	posts   *wake.List[owner.Input] // of this node
 	leaves  chan time.Time
 	queries chan func()
 
@@ -51,8 +50,8 @@ func newControl(name string, core *owner.Core, h hands, paused func() bool) *con
 	return &control{
 		name: name, core: core, hands: h, paused: paused,
 		inputs: make(chan owner.Input, inboxSize),
-		views:  latest{changed: make(chan struct{}, 1)},
-		posts:  posts{ready: make(chan struct{}, 1)},
+		views:  wake.NewLatest[troupe.View](),
+		posts:  wake.NewList[owner.Input](),
 		leaves: make(chan time.Time, 1), queries: make(chan func()),
 		left: make(chan struct{}), stopping: make(chan struct{}), stopped: make(chan struct{}),
 	}
@@ -61,9 +60,9 @@ func newControl(name string, core *owner.Core, h hands, paused func() bool) *con
 // run is the loop, until stop is called.
 func (c *control) run() {
 	defer close(c.stopped)
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(wake.Until(time.Now()))
 	defer timer.Stop()
-	var wake time.Time
+	var again time.Time // zero: not for the machine's sake
 	for {
 		batch := []owner.Input{owner.Tick{}}
 		select {
@@ -71,12 +70,12 @@ func (c *control) run() {
 			return
 		case in := <-c.inputs:
 			batch[0] = in
-		case <-c.views.changed:
-			batch[0] = owner.ViewChanged{View: c.views.v.Load()}
-		case <-c.posts.ready:
-			batch = c.posts.take()
+		case <-c.views.Changed():
+			batch[0] = owner.ViewChanged{View: c.views.Load()}
+		case <-c.posts.Ready():
+			batch = c.posts.Take()
 		case c.leaveBy = <-c.leaves:
-			batch[0] = owner.Leave{}
+			batch = c.leaving()
 		case ask := <-c.queries:
 			ask()
 			continue
@@ -87,9 +86,20 @@ func (c *control) run() {
 		}
 		now := time.Now()
 		for _, in := range batch {
-			wake = c.step(now, in)
+			again = c.step(now, in)
 		}
-		timer.Reset(time.Until(c.next(now, wake)))
+		timer.Reset(wake.Until(c.next(now, again)))
+	}
+}
+
+// leaving begins a leave, behind the newest view: one that did not know who has just
+// come would let go of what is for them.
+func (c *control) leaving() []owner.Input {
+	select {
+	case <-c.views.Changed():
+		return []owner.Input{owner.ViewChanged{View: c.views.Load()}, owner.Leave{}}
+	default:
+		return []owner.Input{owner.Leave{}}
 	}
 }
 
@@ -205,56 +215,17 @@ func (c *control) why() (waits []troupe.Wait) {
 	return waits
 }
 
-// posts is a list of inputs that wakes its reader. What this node has to say is little.
-type posts struct {
-	ready chan struct{} // holds one token
-	mu    sync.Mutex
-	list  []owner.Input
-}
-
-func (p *posts) add(in owner.Input) {
-	p.mu.Lock()
-	p.list = append(p.list, in)
-	p.mu.Unlock()
-	p.signal()
-}
-
-func (p *posts) signal() {
-	select {
-	case p.ready <- struct{}{}:
-	default:
-	}
-}
-
-func (p *posts) take() []owner.Input {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	list := p.list
-	p.list = nil
-	return list
-}
-
-// latest is the newest view; older ones that nobody read are left out.
-type latest struct {
-	changed chan struct{} // holds one token
-	v       atomic.Pointer[troupe.View]
-}
-
-func (l *latest) set(v *troupe.View) {
-	l.v.Store(v)
-	select {
-	case l.changed <- struct{}{}:
-	default:
-	}
-}
-
 // logEvent tells the operator what the core decided.
 func logEvent(log *slog.Logger, e owner.Event) {
 	switch e := e.(type) {
 	case owner.Began:
 		log.Info("this node runs the singleton", slog.Uint64("term", e.Term.N))
 	case owner.HandsOver:
-		log.Info("this node hands the singleton over", slog.Uint64("term", e.Term.N), slog.Any("to", e.To))
+		to := "whoever claims it"
+		if !e.To.IsZero() {
+			to = e.To.String()
+		}
+		log.Info("this node hands the singleton over", slog.Uint64("term", e.Term.N), slog.String("to", to))
 	case owner.Unmarked:
 		log.Warn("the instance stops without the last word of other nodes; what they still send may come late", slog.Any("nodes", e.Silent))
 	case owner.Ceased:
@@ -265,6 +236,6 @@ func logEvent(log *slog.Logger, e owner.Event) {
 		log.Warn("the instance ended by itself; it starts again", slog.Time("at", e.Again))
 	case owner.Disagrees:
 		log.Warn("another node declares the singleton differently; hand-overs may wait until they agree",
-			slog.Any("node", e.Node), slog.String("there", e.Theirs), slog.String("here", e.Ours))
+			slog.Any("other", e.Node), slog.String("there", e.Theirs), slog.String("here", e.Ours))
 	}
 }

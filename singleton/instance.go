@@ -70,7 +70,7 @@ func (s *shell[M]) tell(e owner.Event) { logEvent(s.log, e) }
 // start starts the instance. It must not be known here before its end can be.
 func (s *shell[M]) start(term owner.Term) {
 	if s.over || s.keeper != nil && !s.keeper.held() { // the loss is about to be told
-		s.control.posts.add(owner.Ended{Term: term})
+		s.control.posts.Add(owner.Ended{Term: term})
 		return
 	}
 	start := s.typ.Start
@@ -79,11 +79,11 @@ func (s *shell[M]) start(term owner.Term) {
 	}
 	cell, err := actor.NewCell(s.node, actor.CellConfig[M]{
 		Name: s.typ.Name, Start: start, Self: actor.NewRef[M](s, ""), Options: s.typ.Options,
-		Ended: func(left []M, _ actor.StopReason, err error) { s.ended(term, left, err) },
+		Ended: func(left []actor.Leftover[M], _ actor.StopReason, err error) { s.ended(term, left, err) },
 	})
 	if err != nil {
 		s.log.Warn("the instance does not start", slog.Any("error", err))
-		s.control.posts.add(owner.Ended{Term: term})
+		s.control.posts.Add(owner.Ended{Term: term})
 		return
 	}
 	s.here.cell, s.here.ending, s.here.told, s.here.stopBy = cell, false, false, time.Time{}
@@ -95,7 +95,7 @@ func (s *shell[M]) drain(term owner.Term) {
 	h := &s.here
 	switch {
 	case h.cell == nil:
-		s.control.posts.add(owner.Ended{Term: term})
+		s.control.posts.Add(owner.Ended{Term: term})
 		h.ending = false
 	case h.told || len(h.inbox) > 0:
 	case !s.typ.stops():
@@ -110,7 +110,7 @@ func (s *shell[M]) drain(term owner.Term) {
 // kill ends the instance after the message in hand.
 func (s *shell[M]) kill(term owner.Term) {
 	if s.here.cell == nil {
-		s.control.posts.add(owner.Ended{Term: term})
+		s.control.posts.Add(owner.Ended{Term: term})
 		return
 	}
 	s.here.ending, s.here.told, s.here.stopBy = true, true, time.Time{}
@@ -126,18 +126,19 @@ func (s *shell[M]) leaseLost(err error) {
 		s.here.cell.Stop()
 	}
 	s.mu.Unlock()
-	s.control.posts.add(owner.LeaseLost{})
+	s.control.posts.Add(owner.LeaseLost{})
 }
 
 // ended is called on the instance when it has ended. What it has not handled goes to
 // its successor, before anything newer.
-func (s *shell[M]) ended(term owner.Term, left []M, err error) {
+func (s *shell[M]) ended(term owner.Term, left []actor.Leftover[M], err error) {
 	if err != nil {
 		s.log.Warn("the instance failed", slog.Any("error", err))
 	}
 	s.mu.Lock()
 	var older []parcel
-	for _, m := range left {
+	for _, l := range left {
+		m := l.Message
 		if s.here.told && s.typ.stops() && reflect.DeepEqual(any(m), any(s.typ.Stop)) {
 			continue // it was for this one
 		}
@@ -155,7 +156,7 @@ func (s *shell[M]) ended(term owner.Term, left []M, err error) {
 		s.dropAll()
 	}
 	s.mu.Unlock()
-	s.control.posts.add(owner.Ended{Term: term})
+	s.control.posts.Add(owner.Ended{Term: term})
 	if over && s.keeper != nil {
 		s.keeper.close()
 	}

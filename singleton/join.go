@@ -68,7 +68,7 @@ func (s *shell[M]) open() error {
 	if s.typ.Lease != nil {
 		s.keeper, err = newKeeper(s.typ.Lease, store.LeaseConfig{
 			Name: "singleton/" + s.node.Name() + "/" + s.typ.Name, Owner: s.self.String(), TTL: s.typ.LeaseTTL, Lost: s.leaseLost,
-		}, s.log, &s.control.posts)
+		}, s.log, s.control.posts)
 		if err != nil {
 			p.Close()
 			return err
@@ -86,6 +86,6 @@ func (s *shell[M]) open() error {
 		s.end()
 		return err
 	}
-	s.node.Subscribe(s.control.views.set) // for as long as the node lives
+	s.node.Subscribe(s.control.views.Set) // for as long as the node lives
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/wake"
 	"github.com/troupe-go/troupe/singleton/internal/owner"
 	"github.com/troupe-go/troupe/store"
 )
@@ -14,7 +15,7 @@ import (
 type keeper struct {
 	lease *store.Lease
 	log   *slog.Logger
-	posts *posts
+	posts *wake.List[owner.Input]
 
 	mu    sync.Mutex
 	claim owner.Term         // for which the lease is wanted; zero: it is not
@@ -32,7 +33,7 @@ const (
 )
 
 // newKeeper starts a goroutine that ends with close.
-func newKeeper(leases store.Leases, c store.LeaseConfig, log *slog.Logger, p *posts) (*keeper, error) {
+func newKeeper(leases store.Leases, c store.LeaseConfig, log *slog.Logger, p *wake.List[owner.Input]) (*keeper, error) {
 	lease, err := store.NewLease(leases, c)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (k *keeper) acquire(ctx context.Context, claim owner.Term) {
 	for said := false; ; said = true {
 		_, err := k.lease.Acquire(ctx)
 		if err == nil {
-			k.posts.add(owner.LeaseHeld{Claim: claim})
+			k.posts.Add(owner.LeaseHeld{Claim: claim})
 			return
 		}
 		if ctx.Err() == nil && !said {

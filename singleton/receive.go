@@ -76,7 +76,7 @@ func (s *shell[M]) receiveParcel(from troupe.ID, frame []byte) {
 	case frame[0] == frameReturned:
 		p.body = slices.Clone(p.body)
 		s.accept(&s.back, p)
-		s.control.posts.add(owner.Stray{From: from})
+		s.control.posts.Add(owner.Stray{From: from})
 	case s.over || s.here.ending || s.here.cell == nil && s.route.Node != s.self:
 		s.giveBack(from, p)
 	default:

@@ -124,7 +124,7 @@ func (s *shell[M]) full() error {
 // wait puts a parcel into a queue; the loop has to look after it.
 func (s *shell[M]) wait(queue *[]parcel, p parcel) {
 	*queue = append(*queue, p)
-	s.control.posts.signal()
+	s.control.posts.Signal()
 }
 
 // accept has a parcel wait that was accepted before: it is dropped where a teller

@@ -38,7 +38,8 @@ func (c *Core) advanceClaim(now time.Time) {
 	}
 	cl := c.claim
 	missing := c.missing(now)
-	last := len(missing) == 1 && !now.Before(c.blind)
+	blind := now.Before(c.gone.BlindUntil())
+	last := len(missing) == 1 && !blind
 	if len(missing) > 0 && (!now.Before(cl.askAt) || last && !cl.last) {
 		cl.askAt, cl.last = now.Add(cl.gap), last
 		cl.gap = min(2*cl.gap, c.set.Retry)
@@ -47,7 +48,7 @@ func (c *Core) advanceClaim(now time.Time) {
 		}
 	}
 	switch {
-	case len(missing) > 0, now.Before(c.blind):
+	case len(missing) > 0, blind:
 	case !c.set.Lease || cl.leased:
 		c.claim = nil
 		c.begin(now)
@@ -78,8 +79,8 @@ func (c *Core) missing(now time.Time) []member.ID {
 	for _, m := range c.view.Members {
 		add(m)
 	}
-	for _, d := range c.gone {
-		if now.Before(d.until) {
+	for _, d := range c.gone.Gone() {
+		if now.Before(d.Until) {
 			add(d.Member)
 		}
 	}

@@ -3,6 +3,7 @@ package owner
 import (
 	"time"
 
+	"github.com/troupe-go/troupe/internal/margin"
 	"github.com/troupe-go/troupe/internal/member"
 )
 
@@ -25,15 +26,14 @@ type Core struct {
 	closed Term // the last owner that asked to send nothing more
 	seekAt time.Time
 
-	gone  []departure
-	blind time.Time // until then somebody may still run whose removal this node has not seen
+	gone margin.Watch // who was removed and may still run the instance
 
 	out Output
 }
 
 // New makes the part of a node.
 func New(self member.ID, set Settings) *Core {
-	return &Core{self: self, set: set, heard: map[member.ID]bool{}, absent: map[member.ID]bool{}}
+	return &Core{self: self, set: set, heard: map[member.ID]bool{}, absent: map[member.ID]bool{}, gone: margin.NewWatch(set.Margin)}
 }
 
 // Step feeds one input to the machine and returns what the shell must do.
@@ -61,7 +61,7 @@ func (c *Core) Step(now time.Time, in Input) Output {
 	case Tick: // below is all there is
 	}
 	if c.view != nil {
-		c.settle(now)
+		c.gone.Settle(now)
 		c.advanceTenure(now)
 		c.advanceClaim(now)
 		c.answerRival()
@@ -74,8 +74,7 @@ func (c *Core) Step(now time.Time, in Input) Output {
 func (c *Core) viewChanged(now time.Time, v *member.View) {
 	before := c.view
 	c.view = v
-	c.rememberGone(now, before, v)
-	c.open(now)
+	c.gone.See(now, before, v)
 	for id := range c.heard { // any order: only forgets
 		if _, ok := v.Member(id); !ok {
 			delete(c.heard, id)
@@ -224,9 +223,9 @@ func (c *Core) wake(now time.Time) time.Time {
 	}
 	if c.claim != nil {
 		at(c.claim.askAt)
-		at(c.blind)
-		for _, d := range c.gone {
-			at(d.until)
+		at(c.gone.BlindUntil())
+		for _, d := range c.gone.Gone() {
+			at(d.Until)
 		}
 	}
 	if _, seeks := c.sought(); seeks {

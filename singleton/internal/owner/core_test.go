@@ -2,19 +2,15 @@ package owner
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/member/membertest"
 )
 
-func node(name string) member.ID {
-	return member.ID{Address: member.Address{Host: name, Port: 1}, UID: 1}
-}
-
-var a, b, c, nobody = node("a"), node("b"), node("c"), member.ID{}
+var a, b, c, nobody = membertest.Node("a"), membertest.Node("b"), membertest.Node("c"), member.ID{}
 
 // rig is the part of one node, told what the others say.
 type rig struct {
@@ -33,28 +29,8 @@ func newRig(t *testing.T, set Settings, members ...string) *rig {
 	return r
 }
 
-// view steps a membership of "name Status" or "name Status unreachable", the
-// oldest first; "name Removed crashed" is no member.
-func (r *rig) view(members ...string) {
-	v := &member.View{Self: a}
-	for i, m := range members {
-		word := strings.Fields(m)
-		status, ok := member.ParseStatus(word[1])
-		if !ok {
-			r.t.Fatalf("status in %q", m)
-		}
-		if status == member.Removed {
-			v.Crashed = append(v.Crashed, node(word[0]))
-			continue
-		}
-		v.Members = append(v.Members, member.Member{ID: node(word[0]), Status: status, UpNumber: i + 1})
-		if len(word) > 2 {
-			v.Unreachable = append(v.Unreachable, node(word[0]))
-		}
-	}
-	slices.SortFunc(v.Members, func(a, b member.Member) int { return a.ID.Compare(b.ID) })
-	r.step(ViewChanged{v})
-}
+// view steps a membership as [membertest.View] reads it.
+func (r *rig) view(members ...string) { r.step(ViewChanged{membertest.View(r.t, a, members...)}) }
 
 func (r *rig) step(in Input) { r.out = r.core.Step(r.now, in) }
 
@@ -123,11 +99,20 @@ func TestStartWaitsForAllThatMayRunIt(t *testing.T) {
 		{"it grants another claim", func(r *rig) { r.hear(c, Granted{Claim: Term{r.core.claim.term.N - 1, a}}) }, false},
 		{"the last is unreachable", func(r *rig) { r.view("a Up", "b Up", "c Up unreachable") }, false},
 		{"it is down", func(r *rig) { r.view("a Up", "b Up", "c Down") }, false},
-		{"its margin runs", func(r *rig) { r.view("a Up", "b Up", "c Down"); r.view("a Up", "b Up"); r.wait(4 * time.Second) }, false},
-		{"its margin is over", func(r *rig) { r.view("a Up", "b Up", "c Down"); r.view("a Up", "b Up"); r.wait(5 * time.Second) }, true},
+		{"its margin runs", func(r *rig) {
+			r.view("a Up", "b Up", "c Down")
+			r.view("a Up", "b Up", "c Removed downed")
+			r.wait(4 * time.Second)
+		}, false},
+		{"its margin is over", func(r *rig) {
+			r.view("a Up", "b Up", "c Down")
+			r.view("a Up", "b Up", "c Removed downed")
+			r.wait(5 * time.Second)
+		}, true},
 		{"it has crashed for certain", func(r *rig) { r.view("a Up", "b Up", "c Removed crashed") }, true},
-		{"it has left", func(r *rig) { r.view("a Up", "b Up", "c Exiting"); r.view("a Up", "b Up") }, true},
-		{"it exited, as far as others could tell", func(r *rig) { r.view("a Up", "b Up", "c Exiting unreachable"); r.view("a Up", "b Up") }, false},
+		{"it has left", func(r *rig) { r.view("a Up", "b Up", "c Exiting"); r.view("a Up", "b Up", "c Removed exited") }, true},
+		{"it has left, while nobody looked", func(r *rig) { r.view("a Up", "b Up", "c Removed exited") }, true},
+		{"it exited, as far as others could tell", func(r *rig) { r.view("a Up", "b Up", "c Exiting"); r.view("a Up", "b Up") }, false},
 		{"somebody new has not granted", func(r *rig) { r.view("a Up", "b Up", "c Up", "d Joining"); r.grant(c) }, false},
 		{"this node leaves", func(r *rig) { r.step(Leave{}); r.hear(c, Granted{Claim: Term{1, a}}) }, false},
 	} {
@@ -294,7 +279,7 @@ func TestNewsOfOwners(t *testing.T) {
 	}{
 		{"the later", []Term{at(1, b), at(2, c)}, nil, at(2, c)},
 		{"the later came first", []Term{at(2, c), at(1, b)}, nil, at(2, c)},
-		{"who is no member", []Term{at(2, node("x"))}, nil, Term{}},
+		{"who is no member", []Term{at(2, membertest.Node("x"))}, nil, Term{}},
 		{"it has closed", []Term{at(1, b)}, func(r *rig) { r.hear(b, Close{at(1, b)}); r.hear(c, Here{at(1, b)}) }, Term{}},
 		{"it closes a tenure of which nothing was heard", []Term{at(1, b)}, func(r *rig) { r.hear(b, Close{at(3, b)}) }, Term{}},
 		{"an older one closes", []Term{at(2, c)}, func(r *rig) { r.hear(b, Close{at(1, b)}) }, at(2, c)},
@@ -358,7 +343,7 @@ func TestWhyNamesWhoIsWaitedFor(t *testing.T) {
 		t.Errorf("waits for %+v", why)
 	}
 	r.view("a Up", "b Up", "c Down")
-	r.view("a Up", "b Up")
+	r.view("a Up", "b Up", "c Removed downed")
 	why = r.core.Why(r.now)
 	if len(why) != 1 || why[0].Until != r.now.Add(5*time.Second) || !strings.Contains(why[0].On[1].Why, "was removed") {
 		t.Errorf("waits for %+v", why)

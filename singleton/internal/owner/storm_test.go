@@ -29,7 +29,7 @@ func (w *simWorld) fault() {
 			w.note("%s crashes", n.id)
 			n.dead, n.runs = true, Term{}
 			w.setStatus(n.id, member.Down)
-			w.remove(n.id, true)
+			w.remove(n.id, member.Crashed)
 			w.letLeaseRunOut(n.id)
 		}
 	case 5: // somebody is cut off, and half of the time nobody is downed
@@ -75,9 +75,9 @@ func (w *simWorld) resolve() {
 	case lasts >= stableAfter: // the other side is late by up to the margin
 		w.note("%s is downed and removed", n.id)
 		w.setStatus(n.id, member.Down)
-		w.remove(n.id, false)
+		w.remove(n.id, member.Downed)
 		n.paused, n.stale, n.side, w.split = time.Time{}, true, 2, time.Time{}
-		n.endsAt = w.now.Add(time.Duration(w.rnd.Int64N(int64(margin))))
+		n.endsAt = w.now.Add(time.Duration(w.rnd.Int64N(int64(rest))))
 	}
 }
 
@@ -88,7 +88,7 @@ func (w *simWorld) downLongPaused() {
 		if _, in := w.last().Member(n.id); in && !n.dead && w.split.IsZero() && n.paused.Sub(w.now) > 10*time.Second && w.rnd.IntN(200) == 0 {
 			w.note("%s is downed while it is paused", n.id)
 			w.setStatus(n.id, member.Down)
-			w.remove(n.id, false)
+			w.remove(n.id, member.Downed)
 			n.stale = true
 		}
 	}

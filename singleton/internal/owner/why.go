@@ -54,7 +54,7 @@ func (c *Core) whyClaim(now time.Time, w *member.Wait, name string) {
 	case c.claim.leasing:
 		w.Why = name + "starts here when its lease is held"
 	case len(missing) == 0:
-		w.Why, w.Until = name+"starts here when the margin of nodes has passed that may have been removed before this one came", c.blind
+		w.Why, w.Until = name+"starts here when the margin of nodes has passed that may have been removed before this one came", c.gone.BlindUntil()
 	default:
 		w.Why = name + "starts here when everybody who may run it has said that it does not"
 	}
@@ -63,7 +63,7 @@ func (c *Core) whyClaim(now time.Time, w *member.Wait, name string) {
 		switch _, member := c.view.Member(id); {
 		case !member:
 			text = "was removed and may not know it yet"
-			w.Until = c.until(id)
+			w.Until = c.gone.Until(id)
 		case !c.lives(id):
 			text = "was downed and is not removed yet"
 		case !c.view.Reachable(id):
@@ -71,15 +71,6 @@ func (c *Core) whyClaim(now time.Time, w *member.Wait, name string) {
 		}
 		w.On = append(w.On, member.Holdup{Node: id, Why: text})
 	}
-}
-
-func (c *Core) until(id member.ID) (t time.Time) {
-	for _, d := range c.gone {
-		if d.ID == id {
-			t = d.until
-		}
-	}
-	return t
 }
 
 func holdups(ids []member.ID, why string) (on []member.Holdup) {

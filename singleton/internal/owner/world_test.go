@@ -18,7 +18,7 @@ import (
 // the rules of the real one that safety hangs on: nobody comes up before all others
 // have seen it join, and who is downed stops within the margin of its removal.
 const (
-	margin      = 5 * time.Second
+	rest        = 5 * time.Second // the margin
 	stableAfter = 5 * time.Second
 	tickEvery   = 40 * time.Millisecond
 )
@@ -88,7 +88,7 @@ func (w *simWorld) last() *member.View { return w.views[len(w.views)-1] }
 // write adds a version to the history.
 func (w *simWorld) write(change func(v *member.View)) {
 	v := *w.last()
-	v.Members, v.Crashed = slices.Clone(v.Members), slices.Clone(v.Crashed)
+	v.Members, v.Departed = slices.Clone(v.Members), slices.Clone(v.Departed)
 	change(&v)
 	slices.SortFunc(v.Members, func(a, b member.Member) int { return a.ID.Compare(b.ID) })
 	w.views = append(w.views, &v)
@@ -104,12 +104,11 @@ func (w *simWorld) setStatus(id member.ID, s member.Status) {
 	})
 }
 
-func (w *simWorld) remove(id member.ID, crashed bool) {
+func (w *simWorld) remove(id member.ID, end member.End) {
 	w.write(func(v *member.View) {
 		v.Members = slices.DeleteFunc(v.Members, func(m member.Member) bool { return m.ID == id })
-		if crashed {
-			v.Crashed = append(v.Crashed, id)
-		}
+		v.Departed = append(v.Departed, member.Departure{ID: id, End: end})
+		slices.SortFunc(v.Departed, func(a, b member.Departure) int { return a.Compare(b.ID) })
 	})
 }
 
@@ -120,7 +119,7 @@ func (w *simWorld) join() {
 	}
 	set := Settings{
 		Name: "s", Spread: w.spread, Lease: w.lease, Retry: time.Second, CloseWithin: time.Second,
-		Margin: func(int) time.Duration { return margin },
+		Margin: func(int) time.Duration { return rest },
 	}
 	w.nodes = append(w.nodes, &simNode{id: id, core: New(id, set), at: -1})
 	w.write(func(v *member.View) {
@@ -155,7 +154,7 @@ func (w *simWorld) lead() {
 		case m.Status == member.Exiting && n.leaves && n.core.Done() && n.runs.IsZero():
 			w.note("%s has left", m.ID)
 			n.dead = true
-			w.remove(m.ID, false)
+			w.remove(m.ID, member.Exited)
 		default:
 			continue
 		}
