@@ -15,19 +15,21 @@ type Request[M, R any] interface{ WithReply(Reply[R]) M }
 // Ask sends q and waits for the answer, for the request to become a dead letter, or for ctx. R and M are inferred from q. An answer that is
 // an error is returned as it is, and so is every error that came from another node. What else ends an ask without an answer is an *AskError:
 // the refusal of Tell, ErrNoReply, the error of whoever routed the request and gave it up (see [Promise.Reject]), or ctx's error. A request
-// that was accepted but is never answered ends only with ctx: give it a deadline. Ask starts no goroutine and leaves nothing behind. Do not
+// that was accepted but is never answered ends only with ctx: give it a deadline. [AskError.Fate] tells whether it may have been handled. Ask starts no goroutine and leaves nothing behind. Do not
 // ask from a behavior, which would wait instead of handling: use Ctx.Go.
 func Ask[M, R any, Q Request[M, R]](ctx context.Context, to Ref[M], q Q) (R, error) {
 	p := promiseFor[M, R](to.door)
 	ask := p.begin(ctx)
 	err := to.Tell(ctx, q.WithReply(Reply[R]{p, ask}))
-	delivered := err == nil
-	if !delivered {
-		p.drop(ask, err)
+	if err != nil {
+		p.drop(ask, Fated(err, NotHandled))
 	}
 	v, answered, err := p.wait(ctx, ask)
-	if !answered {
-		err = &AskError{To: to.String(), Request: fmt.Sprintf("%T", q), Delivered: delivered, Err: err}
+	if err == nil {
+		return v, nil
+	}
+	if fate := FateOf(err); !answered || fate != Unknown { // from another node what was given up comes like an answer
+		err = &AskError{To: to.String(), Request: fmt.Sprintf("%T", q), Fate: fate, Err: err}
 	}
 	return v, err
 }

@@ -41,15 +41,16 @@ func TestAskEnds(t *testing.T) {
 		want  string
 		err   error
 		asked bool // the error is an *AskError
+		fate  actor.Fate
 	}{
-		{"echo", "echo", nil, false},
-		{"twice", "first", nil, false},
-		{"no", "", errPlanned, false},
-		{"break", "", errPlanned, true},
-		{"answer and break", "answered", nil, false},
-		{"panic", "", errPlanned, true},
-		{"unknown", "", actor.ErrUnhandled, true},
-		{"forget", "", context.DeadlineExceeded, true},
+		{"echo", "echo", nil, false, 0},
+		{"twice", "first", nil, false, 0},
+		{"no", "", errPlanned, false, 0},
+		{"break", "", errPlanned, true, actor.Handled},
+		{"answer and break", "answered", nil, false, 0},
+		{"panic", "", errPlanned, true, actor.Handled},
+		{"unknown", "", actor.ErrUnhandled, true, actor.Handled},
+		{"forget", "", context.DeadlineExceeded, true, actor.Unknown},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestAskEnds(t *testing.T) {
 					t.Errorf("Ask(%q) = %q, %v; want %q, %v", tt.text, got, err, tt.want, tt.err)
 				}
 				var ask *actor.AskError
-				if errors.As(err, &ask) != tt.asked || tt.asked && (ask.To != "/oracle" || !ask.Delivered || ask.Request != "actor_test.question") {
+				if errors.As(err, &ask) != tt.asked || tt.asked && (ask.To != "/oracle" || ask.Fate != tt.fate || ask.Request != "actor_test.question") {
 					t.Errorf("Ask(%q): error %#v", tt.text, err)
 				}
 				if tt.text != "forget" && time.Since(begin) != 0 {
@@ -82,7 +83,7 @@ func TestAskRefusedIsSafeToRepeat(t *testing.T) {
 		gone(t, sys, ref)
 		_, err := actor.Ask(t.Context(), ref, question{})
 		var ask *actor.AskError
-		if !errors.As(err, &ask) || ask.Delivered || !errors.Is(err, actor.ErrStopped) {
+		if !errors.As(err, &ask) || !ask.SafeToRetry() || !errors.Is(err, actor.ErrStopped) {
 			t.Errorf("got %v, want an undelivered AskError of ErrStopped", err)
 		}
 	})
@@ -236,7 +237,7 @@ func TestPromise(t *testing.T) {
 			if got != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("%s: got %q, %v; want %q, %v", name, got, err, tt.want, tt.err)
 			}
-			if unanswered, is := errors.AsType[*actor.AskError](err); is != (name == "rejected" || name == "abandoned") || is && !unanswered.Delivered {
+			if unanswered, is := errors.AsType[*actor.AskError](err); is != (name == "rejected" || name == "abandoned") || is && unanswered.Fate != actor.Unknown {
 				t.Errorf("%s: got %#v; want an AskError about a delivered request if, and only if, nobody has answered", name, err)
 			}
 			cancel()
@@ -284,8 +285,12 @@ func TestResponderIsCalledOnce(t *testing.T) {
 				return
 			}
 			synctest.Wait()
-			if len(f.calls) != 1 || f.calls[0] != tt.want {
-				t.Errorf("%s: calls %v, want [%v]", tt.text, f.calls, tt.want)
+			want, isError := tt.want.(error)
+			if len(f.calls) != 1 || !isError && f.calls[0] != tt.want {
+				t.Fatalf("%s: calls %v, want [%v]", tt.text, f.calls, tt.want)
+			}
+			if got, _ := f.calls[0].(error); !errors.Is(got, want) {
+				t.Errorf("%s: failed with %v, want %v", tt.text, got, want)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ type Cell[M any] struct {
 // owner is the routing package's part in its cell.
 type owner[M any] struct {
 	self  Ref[M]
-	ended func(left []M, reason StopReason, err error)
+	ended func(left []Leftover[M], reason StopReason, err error)
 	seen  atomic.Int64 // when the last message was taken, since the system's start
 }
 
@@ -58,9 +58,9 @@ type CellConfig[M any] struct {
 	// Self is what c.Self() gives; zero for the cell itself.
 	Self Ref[M]
 	// Ended is called once, on the actor, after its cleanup and before watchers and the parent know. left is what was not
-	// handled, in order: stash, then mailbox. It is the owner's to send again; without Ended it becomes dead letters. err is
+	// handled, in order: stash, then mailbox. It, with its receipts, is the owner's to send again; without Ended it becomes dead letters. err is
 	// the failure that ended it, if one did.
-	Ended func(left []M, reason StopReason, err error)
+	Ended func(left []Leftover[M], reason StopReason, err error)
 	// Options are those of Spawn.
 	Options []Option
 }
@@ -105,6 +105,8 @@ func (c *Cell[M]) ref() Ref[M] { return Ref[M]{door: c} }
 // Home lets asks find the system; children are spawned from the actor's own Ctx.
 func (c *Cell[M]) Home() Home { return Home{&c.core} }
 
+func (c *Cell[M]) hold() *Hold { return c.kind.hold }
+
 // Describe gives the actor's path.
 func (c *Cell[M]) Describe(string) string { return c.path() }
 
@@ -121,17 +123,17 @@ func (c *Cell[M]) accept(m M) error {
 		}
 	}
 	c.mu.Lock()
-	return c.acceptLocked(m)
+	return c.acceptLocked(m, nil)
 }
 
-// acceptLocked puts m into the mailbox, or refuses it, and lets go of mu, which is held.
-func (c *Cell[M]) acceptLocked(m M) error {
+// acceptLocked puts m into the mailbox, with its receipt if it has one, or refuses it, and lets go of mu, which is held.
+func (c *Cell[M]) acceptLocked(m M, n *note[M]) error {
 	if c.closed || !c.hasRoom() {
 		defer c.mu.Unlock()
 		return c.refuse()
 	}
 	c.waiting++
-	c.box.push(c.kind.chunks, m, nil)
+	c.box.push(c.kind.chunks, m, n)
 	ready := c.arrived()
 	c.mu.Unlock()
 	c.enqueue(ready)
@@ -188,14 +190,33 @@ func (c *Cell[M]) roundtrip(m M) (M, error) {
 // (reason Requested). It does not wait for timers and watches, and for a function that never returns only Stop helps.
 func (c *Cell[M]) Drain() {
 	c.mu.Lock()
+	ready := c.drainLocked(nil)
+	c.mu.Unlock()
+	c.enqueue(ready)
+}
+
+// DrainWith is Drain with a last message, behind all others, which no bound refuses. An actor that was closed before does not get it.
+func (c *Cell[M]) DrainWith(last M) {
+	c.mu.Lock()
+	ready := c.drainLocked(&last)
+	c.mu.Unlock()
+	c.enqueue(ready)
+}
+
+// drainLocked asks for the end behind what is in the mailbox, and last if that is given. With ready the caller must queue the
+// cell; mu is held.
+func (c *Cell[M]) drainLocked(last *M) (ready bool) {
+	if last != nil && !c.closed {
+		c.waiting++
+		c.box.push(c.kind.chunks, *last, nil)
+		ready = c.arrived()
+	}
 	c.closeLocked()
 	c.draining = true
 	if c.phase == looping {
 		c.own.loop.signal()
 	}
-	ready := c.wake()
-	c.mu.Unlock()
-	c.enqueue(ready)
+	return c.wake() || ready
 }
 
 // Stop closes the mailbox and stops the actor after the message in hand (reason Requested).
@@ -205,7 +226,7 @@ func (c *Cell[M]) Stop() { c.end(Requested) }
 // pending; timers do not count. Otherwise nothing has changed and it returns false. A Loop is idle while it waits for a message.
 func (c *Cell[M]) Passivate() bool {
 	c.mu.Lock()
-	idle := !c.queued && !c.closed && c.aside == 0 && c.box.first == nil && c.resting()
+	idle := c.idleLocked()
 	var scope *scope
 	ready := false
 	if idle {
@@ -215,6 +236,22 @@ func (c *Cell[M]) Passivate() bool {
 	scope.close()
 	c.enqueue(ready)
 	return idle
+}
+
+// PassivateWith is Passivate with a last message, as DrainWith is Drain with one (reason Requested): the actor ends when it has handled it.
+func (c *Cell[M]) PassivateWith(last M) bool {
+	c.mu.Lock()
+	idle, ready := c.idleLocked(), false
+	if idle {
+		ready = c.drainLocked(&last)
+	}
+	c.mu.Unlock()
+	c.enqueue(ready)
+	return idle
+}
+
+func (c *Cell[M]) idleLocked() bool {
+	return !c.queued && !c.closed && c.aside == 0 && c.box.first == nil && c.resting()
 }
 
 // resting tells whether nothing is in the hands of an actor that does not run; mu is held.
@@ -269,6 +306,9 @@ func (c *Cell[M]) wake() bool {
 
 func (c *Cell[M]) poke() {
 	c.mu.Lock()
+	if c.phase == looping {
+		c.own.loop.signal()
+	}
 	ready := c.wake()
 	c.mu.Unlock()
 	c.enqueue(ready)

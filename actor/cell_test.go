@@ -27,12 +27,21 @@ func managed(t *testing.T, sys *actor.System, s start, opts ...actor.Option) (*a
 	ends := make(chan ending, 2) // room for a wrong second one
 	cell, err := actor.NewCell(sys, actor.CellConfig[any]{
 		Name: "id", Start: s, Options: opts,
-		Ended: func(left []any, reason actor.StopReason, err error) { ends <- ending{left, reason, err} },
+		Ended: func(left []actor.Leftover[any], reason actor.StopReason, err error) {
+			ends <- ending{messages(left), reason, err}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cell, ends
+}
+
+func messages(left []actor.Leftover[any]) (all []any) {
+	for _, l := range left {
+		all = append(all, l.Message)
+	}
+	return all
 }
 
 func deliver(t *testing.T, cell *actor.Cell[any], messages ...any) {

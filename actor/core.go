@@ -58,6 +58,8 @@ type runner interface {
 	poke()
 	// end asks it to stop, for the first reason given.
 	end(StopReason)
+	// hold is what keeps it from acting at times, beside that of the system; nil if nothing does.
+	hold() *Hold
 }
 
 // kin is who has to do with a cell: its children, and those who wait for something of it.

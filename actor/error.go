@@ -70,18 +70,17 @@ func (r *refusal) Unwrap() []error {
 
 // AskError tells why an ask ended without an answer. An answer that is an error (see [Reply.Fail]) comes as it is.
 type AskError struct {
-	To        string // the recipient
-	Request   string // the Go type of the request
-	Delivered bool   // true: it was accepted, and perhaps handled; false: certainly not, and asking again is safe
-	Err       error  // ErrNoReply, the context's error, the refusal, or why it was given up on its way
+	To      string // the recipient
+	Request string // the Go type of the request
+	Fate    Fate   // what is known of it
+	Err     error  // ErrNoReply, the context's error, the refusal, or why it was given up on its way
 }
 
+// SafeToRetry tells whether asking again cannot do it twice.
+func (e *AskError) SafeToRetry() bool { return e.Fate == NotHandled }
+
 func (e *AskError) Error() string {
-	state := "not delivered"
-	if e.Delivered {
-		state = "delivered, unanswered"
-	}
-	return fmt.Sprintf("ask %s %s (%s): %v", e.To, e.Request, state, e.Err)
+	return fmt.Sprintf("ask %s %s (%s): %v", e.To, e.Request, e.Fate, e.Err)
 }
 
 // Unwrap gives the cause.

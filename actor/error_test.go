@@ -21,8 +21,8 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&actor.AskError{To: "/it", Request: "pkg.Count", Delivered: true, Err: actor.ErrNoReply}, "ask /it pkg.Count (delivered, unanswered): actor: stopped without a reply"},
-		{&actor.AskError{To: "/it", Request: "pkg.Count", Err: actor.ErrFull}, "ask /it pkg.Count (not delivered): actor: mailbox full"},
+		{&actor.AskError{To: "/it", Request: "pkg.Count", Fate: actor.Handled, Err: actor.ErrNoReply}, "ask /it pkg.Count (handled, unanswered): actor: stopped without a reply"},
+		{&actor.AskError{To: "/it", Request: "pkg.Count", Fate: actor.NotHandled, Err: actor.ErrFull}, "ask /it pkg.Count (not handled): actor: mailbox full"},
 	} {
 		if got := tt.err.Error(); got != tt.want {
 			t.Errorf("got  %q\nwant %q", got, tt.want)

@@ -2,6 +2,7 @@ package actor
 
 import (
 	"reflect"
+	"sync"
 	"sync/atomic"
 )
 
@@ -9,6 +10,7 @@ import (
 type kind[M any] struct {
 	options
 	chunks    *chunkPool[M]
+	receipts  *sync.Pool           // of *note[M], for messages that come with a receipt
 	stashed   *note[M]             // marks the message in hand as stashed
 	answers   *atomic.Pointer[any] // the promisePool of the first type of answer that was asked for
 	roundtrip func(any) (any, error)
@@ -17,7 +19,7 @@ type kind[M any] struct {
 // kindOf gives the system's kind of actors that understand M, varied by opts.
 func kindOf[M any](s *System, opts []Option) (*kind[M], error) {
 	plain := shared(s, func() *kind[M] {
-		return &kind[M]{*s.defaults, new(chunkPool[M]), new(note[M]), new(atomic.Pointer[any]), s.roundtrip}
+		return &kind[M]{*s.defaults, new(chunkPool[M]), new(sync.Pool), new(note[M]), new(atomic.Pointer[any]), s.roundtrip}
 	})
 	if len(opts) == 0 {
 		return plain, nil

@@ -80,10 +80,7 @@ func (in *Inbox[M]) await(done <-chan struct{}, timeout <-chan time.Time) (m M, 
 		case <-done:
 			return in.poll(false)
 		case <-timeout:
-			if !in.cell.sys.pass() { // the silence may have been the whole process's
-				return m, false, ErrStopped
-			}
-			return in.poll(false)
+			return in.poll(false) // which finds out if the silence was the whole process's
 		}
 	}
 }
@@ -92,15 +89,15 @@ func (in *Inbox[M]) await(done <-chan struct{}, timeout <-chan time.Time) (m M, 
 func (in *Inbox[M]) poll(patient bool) (m M, ok bool, err error) {
 	in.loop.patient = patient
 	c := in.cell
-	c.at = nil
+	c.done()
 	for {
 		switch {
 		case c.failed(): // a Go function panicked
 			return m, false, c.own.failure
 		case c.stopReason() != Running:
 			return m, false, ErrStopped
-		case c.sys.held() && !c.sys.pass():
-			return m, false, ErrStopped
+		case in.standBy():
+			continue
 		case c.hand == nil && c.fetch() == resting:
 			return m, false, nil
 		}
@@ -111,6 +108,24 @@ func (in *Inbox[M]) poll(patient bool) (m M, ok bool, err error) {
 		c.at = s
 		return s.m, true, nil
 	}
+}
+
+// standBy waits for a token if the loop must not act now; false means that it may. Whoever stops it sends one too, and so does
+// what holds it when that is over.
+func (in *Inbox[M]) standBy() bool {
+	c := in.cell
+	h := c.heldBy()
+	if h == nil {
+		return false
+	}
+	c.mu.Lock()
+	wait := c.stopReason() == Running && h.on.Load()
+	in.loop.waiting = wait
+	c.mu.Unlock()
+	if wait {
+		<-in.loop.wake
+	}
+	return true
 }
 
 // loopOn is the loop's goroutine.
@@ -129,7 +144,7 @@ func (c *Cell[M]) loopOn(l *loop[M]) {
 	switch {
 	case c.failed():
 	case err == nil:
-		c.at = nil
+		c.done()
 	case c.obeys(err):
 		c.giveUp(ReasonStopped, ErrNoReply)
 	default:

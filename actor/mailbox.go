@@ -12,7 +12,8 @@ const (
 	largeChunk = 64 // all further ones
 )
 
-// slot is one message by value. note is set for the actor's own messages, which are checked again when they are due.
+// slot is one message by value. note is set for the actor's own messages, which are checked again when they are due, and
+// for told ones that came with a receipt.
 type slot[M any] struct {
 	m    M
 	note *note[M]
@@ -47,7 +48,7 @@ func (q *mailbox[M]) push(p *chunkPool[M], m M, n *note[M]) {
 	s := &k.slots[k.w]
 	s.m, s.note = m, n
 	k.w++
-	if n == nil {
+	if n == nil || n.receipt != nil {
 		k.told++
 	}
 }

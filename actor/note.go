@@ -6,6 +6,8 @@ import "time"
 // is checked when it is taken out of the mailbox, so what was cancelled or belongs to a former incarnation is never delivered,
 // however long it has been queued there.
 type note[M any] struct {
+	receipt Receipt // not nil: it goes with a message that was told, and nothing of the rest is used
+
 	life   *Ctx[M] // the incarnation that waits
 	msg    M
 	forget func() // takes a death notice back from the one who is watched
@@ -105,6 +107,8 @@ func (c *Cell[M]) takeBack() {
 func (c *Cell[M]) admit(s *slot[M]) bool {
 	n := s.note
 	switch {
+	case n.receipt != nil:
+		return true
 	case n.life != c.ctx && n.result:
 		c.tooLate(n, ReasonRestarted)
 		return false

@@ -43,6 +43,9 @@ func (r Ref[M]) Tell(ctx context.Context, m M) error {
 	}
 }
 
+// Door gives what takes the messages, for packages that route: an entity's ref leads them to its type. It is nil for the zero Ref.
+func (r Ref[M]) Door() Door[M] { return r.door }
+
 // IsZero tells whether r is the zero Ref, which has no actor behind it.
 func (r Ref[M]) IsZero() bool { return r.door == nil }
 

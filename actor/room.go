@@ -57,7 +57,7 @@ func (c *Cell[M]) acceptWait(ctx context.Context, m M) error {
 	}
 	c.mu.Lock()
 	if c.closed || c.hasRoom() {
-		return c.acceptLocked(m)
+		return c.acceptLocked(m, nil)
 	}
 	return c.stand(ctx, m)
 }

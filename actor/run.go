@@ -226,7 +226,7 @@ func (c *Cell[M]) handle(budget int) int {
 		if err != nil && !c.forgiven(err) {
 			break
 		}
-		c.at = nil
+		c.done()
 	}
 	return budget
 }
@@ -280,9 +280,11 @@ func (c *Cell[M]) fail() {
 // giveUp makes the message in hand, if there is one, a dead letter; a stashed one is still to come.
 func (c *Cell[M]) giveUp(reason Reason, err error) {
 	s := c.at
-	c.at = nil
-	if s == nil || s.note == c.kind.stashed {
+	if s == nil {
 		return
 	}
-	c.sys.drop(DeadLetter{c.path(), s.m, reason}, err)
+	if s.note != c.kind.stashed {
+		c.sys.drop(DeadLetter{c.path(), s.m, reason}, Fated(err, Handled))
+	}
+	c.done()
 }

@@ -53,6 +53,7 @@ type options struct {
 	mailbox int
 	stash   int
 	restart policy
+	hold    *Hold
 	bad     error
 }
 

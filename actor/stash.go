@@ -14,7 +14,7 @@ func (c *Ctx[M]) Stash() error {
 	if len(o.stash) >= cell.kind.stash {
 		return ErrStashFull
 	}
-	o.stash = append(o.stash, slot[M]{m: cell.at.m})
+	o.stash = append(o.stash, slot[M]{m: cell.at.m, note: cell.at.note})
 	cell.at.note = cell.kind.stashed
 	return nil
 }

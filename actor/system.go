@@ -41,7 +41,7 @@ type System struct {
 	log       *slog.Logger
 	defaults  *options
 	roundtrip func(any) (any, error) // of all kinds
-	hold      hold
+	hold      Hold
 	letters   deadLetters
 	start     time.Time
 	over      *scope        // of all incarnations that have ended and that nobody waited for
@@ -71,7 +71,7 @@ func NewSystem(cfg Config) *System {
 		log:       cfg.Log,
 		defaults:  &options{mailbox: cfg.Mailbox, stash: defaultStash},
 		roundtrip: cfg.Roundtrip,
-		hold:      hold{shut: cfg.Shut, gate: cfg.Gate},
+		hold:      Hold{shut: cfg.Shut, gate: cfg.Gate},
 		letters:   deadLetters{notify: cfg.DeadLetter},
 		start:     time.Now(),
 		over:      newScope(),
@@ -123,6 +123,8 @@ type root struct{ core }
 func (r *root) init(s *System) { r.sys, r.impl, r.phase = s, r, running }
 
 func (r *root) run() bool { return false }
+
+func (r *root) hold() *Hold { return nil }
 
 func (r *root) end(reason StopReason) {
 	r.mu.Lock()

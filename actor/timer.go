@@ -55,7 +55,7 @@ func (c *Cell[M]) time(n *note[M], d time.Duration) error {
 		n.due = c.sys.now() + d
 	}
 	c.arm(n, d, func() {
-		if c := n.life.cell; c.sys.pass() {
+		if c := n.life.cell; c.pass() {
 			c.post(n, 0)
 		}
 	})

@@ -111,8 +111,11 @@ func (c *Cell[M]) finish() {
 	if c.owner != nil && c.owner.ended != nil {
 		c.owner.ended(left, c.reason, cause)
 	} else {
-		for _, m := range left {
-			c.sys.drop(DeadLetter{c.path(), m, ReasonStopped}, ErrNoReply)
+		for _, l := range left {
+			c.sys.drop(DeadLetter{c.path(), l.Message, ReasonStopped}, Fated(ErrNoReply, NotHandled))
+			if l.Receipt != nil {
+				l.Receipt.Handled()
+			}
 		}
 	}
 	c.release()
@@ -122,12 +125,14 @@ func (c *Cell[M]) finish() {
 
 // leftover empties what is in hand and rest, in order. The actor's own messages are nobody else's: ticks and notices are
 // taken back, results are dead letters.
-func (c *Cell[M]) leftover(rest mailbox[M]) (left []M) {
+func (c *Cell[M]) leftover(rest mailbox[M]) (left []Leftover[M]) {
 	for {
 		for s := c.next(); s != nil; s = c.next() {
 			switch n := s.note; {
 			case n == nil:
-				left = append(left, s.m)
+				left = append(left, Leftover[M]{Message: s.m})
+			case n.receipt != nil:
+				left = append(left, Leftover[M]{s.m, n.receipt})
 			case n.result:
 				c.tooLate(n, ReasonStopped)
 			}
