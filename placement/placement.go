@@ -42,6 +42,9 @@ type State struct {
 	// Loads are what was measured of shards, as far as it is known: see
 	// [LeastLoad].
 	Loads map[string]Load
+	// Impatient: versions have been mixed for so long that it is no roll-out any more,
+	// and holds nothing back.
+	Impatient bool
 }
 
 // A Strategy decides for one entity type. Implementations are values without

@@ -88,7 +88,7 @@ func (s State) Hold() string {
 		if first.ID.IsZero() {
 			first = c
 		}
-		if c.version.Compare(first.version) != 0 {
+		if !s.Impatient && c.version.Compare(first.version) != 0 {
 			return fmt.Sprintf("a rolling update is on: %s and %s run different versions", first.ID, c.ID)
 		}
 	}
