@@ -73,11 +73,19 @@ func BenchmarkTellLocalEntity(b *testing.B) {
 
 // Both in turns, so that what else the machine does falls on both alike; the
 // ratio is that of the medians.
-func BenchmarkTellEntityOverPlain(b *testing.B) {
+func BenchmarkTellEntityOverPlain(b *testing.B) { entityOverPlain(b, false) }
+
+// The same with a ring, whose seat each batch of messages asks for.
+func BenchmarkTellEntityOverPlainRing(b *testing.B) { entityOverPlain(b, true) }
+
+func entityOverPlain(b *testing.B, ring bool) {
 	const turn = 100_000
 	done := make(chan struct{}, 1)
 	r, stop := benchShell(b, counted(turn, done))
 	defer stop()
+	if ring {
+		r.options = append(r.options, held())
+	}
 	s, err := r.slotOf("#engineering")
 	if err != nil {
 		b.Fatal(err)
@@ -106,10 +114,25 @@ func BenchmarkTellEntityOverPlain(b *testing.B) {
 	b.ReportMetric(entities[len(entities)/2]/plains[len(plains)/2], "ratio")
 }
 
-func BenchmarkTellLocalEntities(b *testing.B) {
+func BenchmarkTellLocalEntities(b *testing.B) { localEntities(b, false) }
+
+func BenchmarkTellLocalEntitiesRing(b *testing.B) { localEntities(b, true) }
+
+// held is the option of entities whose node has a seat.
+func held() actor.Option {
+	v := newValidity()
+	v.extend(time.Now().Add(time.Hour))
+	return actor.Held(v.hold())
+}
+
+// localEntities tells many one message each, so that each message is a batch.
+func localEntities(b *testing.B, ring bool) {
 	b.ReportAllocs()
 	r, stop := benchShell(b, counted(-1, nil))
 	defer stop()
+	if ring {
+		r.options = append(r.options, held())
+	}
 	var refs []actor.Ref[msg]
 	for i := range 10_000 {
 		id := fmt.Sprint("#", i)
@@ -156,7 +179,9 @@ func benchShell(b *testing.B, start actor.Start[msg]) (r *shell[msg], stop func(
 	if err != nil {
 		b.Fatal(err)
 	}
-	r = newShell(n, typ)
+	if r, err = newShell(n, typ); err != nil {
+		b.Fatal(err)
+	}
 	r.port = new(sink)
 	r.control.port = r.port
 	close(r.ready)
@@ -172,6 +197,7 @@ type sink struct{ frames atomic.Int64 }
 
 func (*sink) Lane(uint32) transport.Lane { return transport.User }
 func (*sink) Close()                     {}
+func (*sink) Retire()                    {}
 
 func (s *sink) Send(member.ID, transport.Lane, []byte) error {
 	s.frames.Add(1)

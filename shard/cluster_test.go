@@ -14,6 +14,8 @@ import (
 	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/shard"
+	"github.com/troupe-go/troupe/store"
+	"github.com/troupe-go/troupe/store/storetest"
 	"github.com/troupe-go/troupe/transport"
 	"github.com/troupe-go/troupe/wire"
 )
@@ -61,8 +63,9 @@ func joinRooms(t *testing.T, n *troupe.Node, b *notes) *shard.Entities[roomMsg] 
 	return rooms
 }
 
+// roomType has a ring on nodes with a store.
 func roomType(n *troupe.Node, b *notes) shard.Type[roomMsg] {
-	return shard.Type[roomMsg]{
+	typ := shard.Type[roomMsg]{
 		Name:     "room",
 		Shards:   100,
 		Protocol: wire.MustProtocol[roomMsg](wire.Message("note", note{}), wire.Request("where", where{})),
@@ -78,9 +81,33 @@ func roomType(n *troupe.Node, b *notes) shard.Type[roomMsg] {
 			}, nil
 		},
 	}
+	if n.Store() != nil {
+		typ.Ring = &shard.Ring{}
+	}
+	return typ
+}
+
+// bothClusters runs a test on four nodes where a coordinator decides, and where a ring does.
+func bothClusters(t *testing.T, f func(t *testing.T, nodes []*troupe.Node)) {
+	t.Helper()
+	t.Run("coordinator", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { f(t, startNodes(t, 4)) })
+	})
+	t.Run("ring", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			shared := store.NewMemory()
+			f(t, startStored(t, 4, func() store.Store { return shared }))
+		})
+	})
 }
 
 func startNodes(t *testing.T, n int) []*troupe.Node {
+	t.Helper()
+	return startStored(t, n, func() store.Store { return nil })
+}
+
+// startStored starts nodes that each have a way to a store, unless it is nil.
+func startStored(t *testing.T, n int, way func() store.Store) []*troupe.Node {
 	t.Helper()
 	memory := transport.NewMemory()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -89,7 +116,7 @@ func startNodes(t *testing.T, n int) []*troupe.Node {
 	for i := range n {
 		node, err := troupe.Start(ctx, troupe.Config{
 			Listen: fmt.Sprintf("127.0.0.1:%d", 9000+i), Seeds: []string{"127.0.0.1:9000"},
-			Transport: memory, Log: slog.New(slog.DiscardHandler),
+			Transport: memory, Log: slog.New(slog.DiscardHandler), Store: way(),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -105,8 +132,7 @@ func startNodes(t *testing.T, n int) []*troupe.Node {
 // Whole nodes over the in-memory transport: a leave under traffic loses, repeats
 // and reorders nothing, and a crash is recovered from.
 func TestClusterLeaveAndCrash(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		nodes := startNodes(t, 4)
+	bothClusters(t, func(t *testing.T, nodes []*troupe.Node) {
 		b := &notes{by: map[string][]int{}}
 		var rooms []*shard.Entities[roomMsg]
 		for _, n := range nodes {
@@ -156,7 +182,7 @@ func TestClusterLeaveAndCrash(t *testing.T) {
 					break
 				}
 				if time.Since(began) > 2*time.Minute {
-					t.Fatalf("#%d does not answer two minutes after the crash of a host: %v\n%v", c, err, rooms[1].Region().Why(fmt.Sprint("#", c)))
+					t.Fatalf("#%d does not answer two minutes after the crash of a host: %v\n%v", c, err, rooms[1].Region().Why(ctx, fmt.Sprint("#", c)))
 				}
 			}
 		}
@@ -169,8 +195,7 @@ func TestClusterLeaveAndCrash(t *testing.T) {
 // When the whole cluster shuts down nothing moves: entities end where they are,
 // gracefully, and all nodes are gone in little more than the time that one takes.
 func TestWholeClusterShutdownMovesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		nodes := startNodes(t, 4)
+	bothClusters(t, func(t *testing.T, nodes []*troupe.Node) {
 		b := &notes{by: map[string][]int{}}
 		var rooms []*shard.Entities[roomMsg]
 		for _, n := range nodes {
@@ -190,6 +215,7 @@ func TestWholeClusterShutdownMovesNothing(t *testing.T) {
 			}
 			return at
 		}
+		time.Sleep(30 * time.Second) // a ring moves shards until all have come
 		before := homes()
 		if err := nodes[2].PrepareClusterShutdown(ctx); err != nil {
 			t.Fatal(err)
@@ -262,6 +288,69 @@ func TestJoinOnANodeThatLeaves(t *testing.T) {
 		}
 		if err := <-joined; !errors.Is(err, troupe.ErrEnding) {
 			t.Errorf("join while leaving: %v, want ErrEnding", err)
+		}
+	})
+}
+
+// Whole nodes under a ring, whose store is away for longer than the lease: entities
+// stop and go on, no message is lost, and no node leaves the cluster for it.
+func TestClusterOutlastsTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := store.NewMemory()
+		var ways []*storetest.Faulty
+		nodes := startStored(t, 3, func() store.Store {
+			ways = append(ways, storetest.NewFaulty(shared))
+			return ways[len(ways)-1]
+		})
+		b := &notes{by: map[string][]int{}}
+		var rooms []*shard.Entities[roomMsg]
+		for _, n := range nodes {
+			rooms = append(rooms, joinRooms(t, n, b))
+		}
+		time.Sleep(3 * time.Second)
+		const chats, messages = 30, 200
+		ctx := context.Background()
+		var wg sync.WaitGroup
+		for s, r := range rooms {
+			wg.Go(func() {
+				for i := range messages {
+					for c := range chats {
+						if err := r.Ref(fmt.Sprint("#", c)).Tell(ctx, note{fmt.Sprint("via-", s), i}); err != nil {
+							t.Errorf("tell: %v", err)
+						}
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+			})
+		}
+		time.Sleep(2 * time.Second)
+		for _, w := range ways {
+			w.Set(storetest.Hang)
+		}
+		time.Sleep(10 * time.Second)
+		for i, r := range rooms {
+			if got := r.Region().Hosted(); len(got) > 0 {
+				t.Errorf("without the store for 10 s node %d hosts %d shards", i, len(got))
+			}
+		}
+		for _, w := range ways {
+			w.Set(storetest.None)
+		}
+		wg.Wait()
+		time.Sleep(5 * time.Second)
+		for c := range chats {
+			for s := range rooms {
+				key := fmt.Sprintf("#%d via-%d", c, s)
+				if got := b.of(key); len(got) != messages || !slices.IsSorted(got) {
+					t.Errorf("%s heard %d of %d messages, in order: %v", key, len(got), messages, slices.IsSorted(got))
+				}
+			}
+		}
+		for _, n := range nodes {
+			if got := len(n.View().Members); got != 3 {
+				t.Errorf("%v sees %d members, want 3", n.ID(), got)
+			}
+			n.Kill()
 		}
 	})
 }

@@ -102,6 +102,18 @@ func TestNodesThatDisagree(t *testing.T) {
 				t.Errorf("ask of %s through the odd node: %v after %v, want ErrDisagree at once", id, err, time.Since(began))
 			}
 		}
+		if got := onB.Region().Why(t.Context(), "#1").String(); !strings.Contains(got, "declares the type differently") {
+			t.Errorf("asked why, the odd node says %q; want that it declares the type differently", got)
+		}
+		time.Sleep(defaultOverdue)
+		if got := Health([]Region{onA.Region(), onB.Region()}); len(got) != 1 || got[0].Wait.What != WaitDecider || got[0].Fatal {
+			t.Errorf("troubles %+v, want the odd node's alone", got)
+		}
+		for line := range strings.Lines(log.String()) {
+			if strings.Count(line, " node=") > 1 {
+				t.Errorf("two attributes have one name: %s", line)
+			}
+		}
 		if r := onB.Region(); r.Waiting() != 0 || r.Drops()[DropDisagree] != 1 {
 			t.Errorf("through the odd node %d messages wait, drops %v; want none, and the first one dropped", r.Waiting(), r.Drops())
 		}

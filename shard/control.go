@@ -8,14 +8,14 @@ import (
 	"time"
 
 	troupe "github.com/troupe-go/troupe"
-	"github.com/troupe-go/troupe/shard/internal/coordinator"
+	"github.com/troupe-go/troupe/internal/wake"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 	"github.com/troupe-go/troupe/shard/internal/region"
 	"github.com/troupe-go/troupe/transport"
 )
 
-// A control is the one goroutine that steps a type's cores on this node and has
-// carried out what they decide.
+// A control is the one goroutine that steps a type's cores on this node, the
+// region's and the authority's, and has carried out what they decide.
 //
 // What other nodes send waits in two bounded inboxes. When the one for markers is
 // full their lanes wait with it, for none may be lost. When the one for control
@@ -31,15 +31,16 @@ type control struct {
 	counts   *counts
 	complain *complaints
 
-	region      *region.Core
-	coordinator *coordinator.Core
-	toSelf      []word // what the cores of this node say to each other
-	settling    bool   // it is being worked off
+	region    *region.Core
+	authority authority
+	toSelf    []word // what the cores of this node say to each other
+	settling  bool   // it is being worked off
+	alone     bool   // the region knows that nobody will take what it has
 
 	markers  chan region.Input
 	words    chan word
-	views    latest
-	posts    posts
+	views    *wake.Latest[troupe.View]
+	posts    *wake.List[region.Input]
 	queries  chan func()
 	retrying atomic.Bool // a lane or mailbox was full
 	againAt  time.Time
@@ -53,7 +54,12 @@ type control struct {
 	stopping   chan struct{}
 	stopped    chan struct{}
 
-	regionWake, coordinatorWake time.Time
+	regionWake, authorityWake time.Time
+
+	watch   *watch
+	trouble atomic.Pointer[[]Trouble]
+	overdue atomic.Uint64
+	observe func(Trouble) // hears of each trouble once
 }
 
 // hands do what the cores decided, and what is due by the clock. They are used
@@ -68,6 +74,10 @@ type hands interface {
 	// housekeep does what is due by now; due tells when that is next.
 	housekeep(now time.Time)
 	due() time.Time
+	// waits tells what the hands themselves wait for.
+	waits() []protocol.Waiting
+	// settle confirms what entities have handled.
+	settle()
 }
 
 // A word is a control message and who says it; none at all if that node has not
@@ -82,31 +92,25 @@ const (
 	againAfter = 10 * time.Millisecond // until a full lane or mailbox is tried again
 )
 
-func newControl(self troupe.ID, h hands, set settings) *control {
+// newControl makes a loop that does not run yet, without its authority.
+func newControl(self troupe.ID, h hands, set region.Settings) *control {
 	return &control{
 		hands: h, self: self,
-		region:      region.New(self, set.region),
-		coordinator: coordinator.New(self, set.coordinator),
-		markers:     make(chan region.Input, inboxSize),
-		words:       make(chan word, inboxSize),
-		views:       latest{changed: make(chan struct{}, 1)},
-		posts:       posts{ready: make(chan struct{}, 1)},
-		queries:     make(chan func()),
-		left:        make(chan struct{}),
-		stopping:    make(chan struct{}), stopped: make(chan struct{}),
+		region:   region.New(self, set),
+		markers:  make(chan region.Input, inboxSize),
+		words:    make(chan word, inboxSize),
+		views:    wake.NewLatest[troupe.View](),
+		posts:    wake.NewList[region.Input](),
+		queries:  make(chan func()),
+		left:     make(chan struct{}),
+		stopping: make(chan struct{}), stopped: make(chan struct{}),
 	}
-}
-
-// settings of the two cores.
-type settings struct {
-	region      region.Settings
-	coordinator coordinator.Settings
 }
 
 // run is the loop, until stop is called or the node is done.
 func (c *control) run(nodeDone <-chan struct{}) {
 	defer close(c.stopped)
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(wake.Until(time.Now()))
 	defer timer.Stop()
 	for {
 		select {
@@ -118,18 +122,37 @@ func (c *control) run(nodeDone <-chan struct{}) {
 			c.hear(time.Now(), w)
 		case in := <-c.markers:
 			c.stepRegion(time.Now(), in)
-		case <-c.views.changed:
-			c.view(time.Now(), c.views.v.Load())
-		case <-c.posts.ready:
-			for _, in := range c.posts.take() {
+		case <-c.views.Changed():
+			c.view(time.Now(), c.views.Load())
+		case <-c.posts.Ready():
+			c.see()
+			for _, in := range c.posts.Take() {
 				c.stepRegion(time.Now(), in)
+				if _, leaves := in.(region.Leave); leaves {
+					c.say(time.Now(), c.authority.leave(time.Now()))
+				}
 			}
+		case step := <-c.authority.reports():
+			now := time.Now()
+			c.say(now, step(now))
 		case ask := <-c.queries:
+			c.see()
 			ask()
 		case <-timer.C:
 			c.tick(time.Now())
 		}
-		timer.Reset(time.Until(c.wake(time.Now())))
+		c.look(time.Now())
+		timer.Reset(wake.Until(c.wake(time.Now())))
+	}
+}
+
+// see takes in the newest view before what was said or asked after it: a leave that
+// did not know who has just come would let go of what is for them.
+func (c *control) see() {
+	select {
+	case <-c.views.Changed():
+		c.view(time.Now(), c.views.Load())
+	default:
 	}
 }
 
@@ -138,7 +161,7 @@ func (c *control) view(now time.Time, v *troupe.View) {
 		c.hosts.Store(m.HasRole(c.role))
 	}
 	c.stepRegion(now, region.ViewChanged{View: v})
-	c.stepCoordinator(now, coordinator.ViewChanged{View: v})
+	c.say(now, c.authority.view(now, v))
 }
 
 // hear steps the core that a control message is for.
@@ -146,15 +169,21 @@ func (c *control) hear(now time.Time, w word) {
 	switch w.msg.(type) {
 	case nil:
 		c.stepRegion(now, region.NoPort{From: w.from})
-		c.stepCoordinator(now, coordinator.NoPort{From: w.from})
+		c.say(now, c.authority.absent(now, w.from))
 	case protocol.Order, protocol.StaleRoute, protocol.HighestTerm:
 		c.stepRegion(now, region.Received{From: w.from, Msg: w.msg})
-	case protocol.Word:
-		c.stepCoordinator(now, coordinator.Received{From: w.from, Msg: w.msg})
+		if _, order := w.msg.(protocol.Order); order && w.from != c.self {
+			c.say(now, c.authority.hear(now, w.from, w.msg)) // who else gives any?
+		}
+	default:
+		c.say(now, c.authority.hear(now, w.from, w.msg))
 	}
 }
 
 func (c *control) stepRegion(now time.Time, in region.Input) {
+	if _, over := in.(region.Drained); over {
+		c.hands.settle() // before others hear of it, so that they do not send again what was handled here
+	}
 	out := c.region.Step(now, in)
 	for _, a := range out.Do {
 		c.hands.do(now, a)
@@ -174,13 +203,14 @@ func (c *control) stepRegion(now time.Time, in region.Input) {
 	c.sendAll(now, out.Send)
 }
 
-func (c *control) stepCoordinator(now time.Time, in coordinator.Input) {
-	out := c.coordinator.Step(now, in)
-	for _, e := range out.Events {
-		c.logCoordinator(e)
+// say sends what came of a step of the authority.
+func (c *control) say(now time.Time, s said) {
+	c.authorityWake = s.wake
+	c.sendAll(now, s.send)
+	if s.alone != c.alone {
+		c.alone = s.alone
+		c.stepRegion(now, region.Alone{On: s.alone})
 	}
-	c.coordinatorWake = out.Wake
-	c.sendAll(now, out.Send)
 }
 
 // sendAll sends packets; those to this node are stepped before anything else,
@@ -215,7 +245,7 @@ func (c *control) wake(now time.Time) time.Time {
 		c.againAt = now.Add(againAfter)
 	}
 	next := now.Add(time.Hour)
-	for _, t := range [...]time.Time{c.regionWake, c.coordinatorWake, c.againAt, c.hands.due()} {
+	for _, t := range [...]time.Time{c.regionWake, c.authorityWake, c.againAt, c.hands.due(), c.watch.wake()} {
 		if !t.IsZero() && t.Before(next) {
 			next = t
 		}
@@ -227,8 +257,8 @@ func (c *control) tick(now time.Time) {
 	if due(c.regionWake, now) {
 		c.stepRegion(now, region.Tick{})
 	}
-	if due(c.coordinatorWake, now) {
-		c.stepCoordinator(now, coordinator.Tick{})
+	if due(c.authorityWake, now) {
+		c.say(now, c.authority.tick(now))
 	}
 	if due(c.againAt, now) {
 		c.againAt = time.Time{}
@@ -283,12 +313,12 @@ func (c *control) note(in region.StaleRoute) {
 }
 
 // post takes what this node has to say. It never blocks.
-func (c *control) post(in region.Input) { c.posts.add(in) }
+func (c *control) post(in region.Input) { c.posts.Add(in) }
 
 // retry has the loop come back soon to what a full lane or mailbox stopped.
 func (c *control) retry() {
 	if c.retrying.CompareAndSwap(false, true) {
-		c.posts.signal()
+		c.posts.Signal()
 	}
 }
 
@@ -317,31 +347,15 @@ func (c *control) stop() {
 	<-c.stopped
 }
 
-// why asks the cores what a shard waits for.
-func (c *control) why(shard string) (lines []string) {
+// ask runs f on the loop, where it may use the cores; false when the loop has
+// ended. It must not be called from the loop.
+func (c *control) ask(f func(now time.Time)) bool {
 	ran := make(chan struct{})
-	ask := func() {
-		defer close(ran)
-		now := time.Now()
-		for _, w := range append(c.region.Why(shard), c.coordinator.Why(shard)...) {
-			lines = append(lines, describeWait(w, now))
-		}
-	}
 	select {
-	case c.queries <- ask:
+	case c.queries <- func() { defer close(ran); f(time.Now()) }:
 		<-ran
+		return true
 	case <-c.stopped:
+		return false
 	}
-	return lines
-}
-
-func describeWait(w protocol.Wait, now time.Time) string {
-	text := "waits for " + w.String()
-	if !w.Since.IsZero() {
-		text += fmt.Sprintf(", for %s by now", now.Sub(w.Since).Round(time.Millisecond))
-	}
-	if !w.Until.IsZero() {
-		text += fmt.Sprintf(", %s more at most", max(0, w.Until.Sub(now)).Round(time.Millisecond))
-	}
-	return text
 }

@@ -180,7 +180,7 @@ func (l *ledger) complete(ids, senders []string, n int) {
 
 // room8 declares the tests' type, with few shards.
 func (l *ledger) declare(n *fakeNode) Type[msg] {
-	return Type[msg]{Name: "room", Start: l.start(n.id), Protocol: newProtocol(), Shards: 8, ShardOf: placement.JavaHash, RebalanceEvery: -1}
+	return Type[msg]{Name: "room", Start: l.start(n.id), Protocol: newProtocol(), Shards: 8, ShardOf: placement.JavaHash, RebalanceEvery: -1, Ring: n.w.ring}
 }
 
 func joinOn(t *testing.T, n *fakeNode, typ Type[msg]) *Entities[msg] {

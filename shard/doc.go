@@ -1,8 +1,8 @@
 // Package shard spreads entities over the nodes of a cluster: actors that are
 // addressed by type and id, each living on exactly one node. A type's ids are
-// divided over a fixed number of shards; a coordinator gives each shard a home;
-// entities start with their first message, move with their shard and are
-// passivated when idle.
+// divided over a fixed number of shards; a coordinator gives each shard a home, or
+// with [Type.Ring] the nodes find one by locks in a store; entities start with
+// their first message, move with their shard and are passivated when idle.
 //
 // # Order
 //
@@ -13,16 +13,26 @@
 // A move waits for the other nodes, but not for ever: 5 s for each to say that it
 // has stopped sending, 5 s more for its last message, and 10 s for what the
 // previous host carries over (less if [Type.HandOffTimeout] is less). What comes
-// later than that is delivered all the same, perhaps behind what was told after
-// it; the log names the node that was silent.
+// later than that is delivered all the same, at most once perhaps behind what was told
+// after it; the log names the node that was silent.
+//
+// [Type.Order] puts the messages of several senders in order.
 //
 // # Delivery
 //
 // An error from Tell means that the message was certainly not accepted. An
-// accepted message is handled by the entity, or it is counted as a dead letter
-// with its reason, or it was lost in the crash of a node. Over a graceful move
-// nothing is lost or repeated. An ask that cannot be answered any more fails
-// with an error that says why; one that waits longer than its asker is dropped.
+// accepted message is delivered at least once, unless the type says at most once:
+// see [Delivery] for what that means, and [InHand] for how a repeat is known. What is
+// not delivered is counted as a dead letter with its reason. Over a graceful move
+// nothing is lost or repeated. An ask that cannot be answered any more fails with an
+// error that says why, and whether it is safe to ask again.
+//
+// # Life
+//
+// An entity starts with its first message, and ends when it stops itself, is idle,
+// or its shard moves; the next message starts it again. One that fails rests first:
+// [Backoff]. With [Type.Remember] it starts again by itself wherever its shard
+// lives, and what it keeps by [StateOf] only its shard's present owner can change.
 //
 // # Blocking
 //
@@ -38,7 +48,7 @@
 // carries out what they decide. The state of one shard is guarded by one lock,
 // which is held while a message is queued, never while an entity runs: it makes
 // "stop sending, then say so in the same lane" one step for all tellers. Under it
-// a message may be encoded and a drop be logged, so the protocol's codecs, the
-// node's log handler and the Value method of a teller's context must not block and
-// must tell no entity.
+// a message may be encoded, be asked for its key and be dropped, so the protocol's
+// codecs, [Type.Order], the node's log handler and the Value method of a teller's
+// context must not block and must tell no entity.
 package shard

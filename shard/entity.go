@@ -7,21 +7,23 @@ import (
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/actor"
+	life "github.com/troupe-go/troupe/shard/internal/entity"
 	"github.com/troupe-go/troupe/shard/internal/evict"
 )
 
-// An entity is one id that is active here, over its incarnations. There may be
-// millions, so it is small: what few entities need hangs on a pointer.
+// An entity is one id that is active here, over its incarnations, or waits to be.
+// There may be millions, so it is small: what few entities need hangs on a pointer.
 type entity[M any] struct {
 	id   string
 	home *local[M]
-	cell atomic.Pointer[actor.Cell[M]] // of the incarnation
+	cell atomic.Pointer[actor.Cell[M]] // of the incarnation, or the last one; nil before the first
 	late atomic.Pointer[late[M]]       // nil when nothing waits for the cell
 	turn *evict.Entry[*entity[M]]      // its place among those that may have to go; nil without a limit
 
 	hash    uint32        // the directory's
 	at      int32         // place in the list of its shard
 	uses    atomic.Uint32 // messages since the limiter last looked, up to maxUses
+	state   life.State    // guarded by the slot's lock
 	started bool          // the incarnation came to life; the runner's
 	lives   bool          // an incarnation has entered and not left; the limiter's
 }
@@ -62,6 +64,17 @@ func (e *entity[M]) incarnate() error {
 	return nil
 }
 
+// become takes e a step on in its life.
+func (e *entity[M]) become(next life.State) {
+	if remembered := e.home.memory != nil; !e.state.MayBecome(next, remembered) {
+		panic(fmt.Sprintf("shard: entity %q cannot go from %v to %v; remembered: %t", e.id, e.state, next, remembered))
+	}
+	e.state = next
+}
+
+// incarnated tells whether e has an incarnation, which says itself when it has ended.
+func (e *entity[M]) incarnated() bool { return e.state == life.Active || e.state == life.Passivating }
+
 // shut ends the direct way into e's cell. The slot's lock is held, as for all
 // that follows.
 func (e *entity[M]) shut(ending bool) *late[M] {
@@ -78,18 +91,21 @@ func (e *entity[M]) shut(ending bool) *late[M] {
 // handled. They are the next incarnation's, here or at the shard's next home,
 // behind what the entity told itself while it stopped and before what came later.
 // A message whose handling failed is not among them, so that it cannot fail
-// for ever; and when even the start failed, what waited is given up.
-func (e *entity[M]) ended(left []M, reason actor.StopReason, err error) {
+// for ever; and when even the start failed, what waited is given up. One that
+// failed rests before it is started again.
+func (e *entity[M]) ended(left []actor.Leftover[M], reason actor.StopReason, err error) {
 	h := e.home
 	s := h.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.r.limit.leave(e)
+	s.r.recovery.done(e)
 	l := e.shut(true)
 	var q queue[M]
 	q.push(l.own.take()...)
+	left = s.r.typ.withoutStop(left)
 	for _, m := range left {
-		q.push(parcel[M]{id: e.id, m: m})
+		q.push(parcel[M]{id: e.id, m: m.Message, ticket: ticketOf[M](m.Receipt)})
 	}
 	s.r.room.force(len(left))
 	q.push(l.wait.take()...)
@@ -101,12 +117,19 @@ func (e *entity[M]) ended(left []M, reason actor.StopReason, err error) {
 		h.remove(e)
 		s.carry.push(q.take()...)
 		h.finish()
-	case reason == actor.Failed && !e.started:
-		h.remove(e)
-		s.r.dropAll(&q, DropStart, fmt.Errorf("start entity %s: %w", s.r.Describe(e.id), err))
-	case q.len() == 0:
-		h.remove(e)
+	case reason == actor.Failed:
+		if !e.started {
+			s.r.dropAll(&q, DropStart, fmt.Errorf("start entity %s: %w", s.r.Describe(e.id), err))
+		}
+		h.rest(e, q)
+	case h.memory != nil:
+		h.strike(e, q)
 	default:
+		e.become(life.None)
+		if q.len() == 0 {
+			h.remove(e)
+			return
+		}
 		h.succeed(e, q)
 	}
 }
@@ -118,6 +141,7 @@ func (h *local[M]) succeed(e *entity[M], q queue[M]) {
 		h.s.r.dropAll(&q, DropStart, err)
 		return
 	}
+	e.become(life.Active)
 	e.late.Store(new(late[M]))
 	h.catchUp(e, q)
 }
@@ -126,7 +150,7 @@ func (h *local[M]) succeed(e *entity[M], q queue[M]) {
 // it. What the cell does not take goes on waiting.
 func (h *local[M]) catchUp(e *entity[M], q queue[M]) {
 	for q.len() > 0 {
-		if err := e.cell.Load().Deliver(context.Background(), e.id, q.first().m); err != nil {
+		if err := e.put(*q.first()); err != nil {
 			h.delay(e, err).wait = q
 			return
 		}
@@ -134,6 +158,14 @@ func (h *local[M]) catchUp(e *entity[M], q queue[M]) {
 		h.s.r.room.give()
 	}
 	e.late.Store(nil)
+}
+
+// put puts a message into the mailbox, with its ticket if it has one.
+func (e *entity[M]) put(p parcel[M]) error {
+	if p.ticket != nil {
+		return e.cell.Load().DeliverWith(p.m, p.ticket)
+	}
+	return e.cell.Load().Deliver(context.Background(), e.id, p.m)
 }
 
 // delay has e's messages wait, because its cell refused one with err.

@@ -23,6 +23,11 @@ func TestEnvelope(t *testing.T) {
 		{kind: frameMessage, remaining: maxRemaining},
 		{kind: frameRelayed, correlation: 5, id: "#1", node: member.ID{Address: member.Address{Host: "::1", Port: 65535}, UID: -1}},
 		{kind: frameRedirect, correlation: 5, node: member.ID{Address: member.Address{Host: "node", Port: 1}, UID: 7}},
+		{kind: frameMessage, flags: flagKept | flagRepeat, number: 1 << 50, after: 1<<50 - 1, id: "#1"},
+		{
+			kind: frameRelayed, flags: flagKept | flagCarried, number: 9, id: "#1", correlation: 5,
+			node: member.ID{Address: member.Address{Host: "asker", Port: 1}, UID: 7}, sender: member.ID{Address: member.Address{Host: "sender", Port: 2}, UID: 8},
+		},
 	} {
 		frame := append(e.append(nil), "rest"...)
 		got, rest, err := openEnvelope(frame)
@@ -34,6 +39,13 @@ func TestEnvelope(t *testing.T) {
 		if got, _, _ := openEnvelope(frame); got != e {
 			t.Errorf("addressed anew: %+v, want %+v", got, e)
 		}
+		if e.flags&flagKept != 0 && e.flags&flagCarried == 0 {
+			number(frame, 12, 11)
+			e.number, e.after = 12, 11
+			if got, _, _ := openEnvelope(frame); got != e {
+				t.Errorf("numbered anew: %+v, want %+v", got, e)
+			}
+		}
 	}
 }
 
@@ -41,6 +53,7 @@ func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(append(envelope{kind: frameMessage, shard: -1, remaining: time.Hour, id: "#engineering"}.append(nil), "rest"...))
 	f.Add(append(envelope{kind: frameRelayed, id: "#1", node: member.ID{Address: member.Address{Host: "node", Port: 1}, UID: 7}}.append(nil), "rest"...))
+	f.Add(append(envelope{kind: frameMessage, flags: flagKept, number: 7, after: 5, id: "#1"}.append(nil), "rest"...))
 	f.Add(append(make([]byte, envelopeSize), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		e, rest, err := openEnvelope(frame)

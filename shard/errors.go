@@ -18,12 +18,34 @@ const (
 	// ErrShardNumber: ShardOf gave a number that is not a shard.
 	ErrShardNumber = actor.Error("shard: number of the shard out of range")
 	// ErrDisagree: two nodes declare the type differently. What waits for a home on
-	// the one that the coordinator does not agree with is dropped with it, and what
-	// is told there is refused. Start it with the coordinator's Shards and ShardOf.
-	ErrDisagree = actor.Error("shard: nodes disagree on Shards or ShardOf")
+	// the one that the coordinator, or the oldest seat of a ring, does not agree with is
+	// dropped with it, and what is told there is refused. Start it with the Shards, ShardOf
+	// and Ring of the others; its log has both declarations.
+	ErrDisagree = actor.Error("shard: nodes disagree on Shards, ShardOf or Ring")
+	// ErrNoStore: the node has no store in which entities could keep anything. Set
+	// troupe.Config.Store on all nodes that host the type.
+	ErrNoStore = actor.Error("shard: the node has no store")
+	// ErrNotEntity: the actor is no entity, so that no shard's owner may write for it.
+	ErrNotEntity = actor.Error("shard: the actor is not an entity")
+	// ErrRemembered: the store has the entities of the type by other Shards or another
+	// ShardOf than are declared, so that each might be started twice. Declare what is
+	// stored, or give the type another Name.
+	ErrRemembered = actor.Error("shard: entities are remembered by another division into shards")
+	// ErrRememberFull: a shard has so many remembered entities that the store takes no
+	// more: about 400,000 with ids of 40 bytes. Use more Shards under another Name.
+	ErrRememberFull = actor.Error("shard: no more entities can be remembered in the shard")
+	// ErrPoison: ten owners of the shard in a row have got the message, and ended
+	// before they had confirmed it. It may be what ended them, so nobody gets it any more.
+	ErrPoison = actor.Error("shard: ten owners have ended with the message")
 	// ErrHops: a message was passed on by too many nodes, none of which was its
 	// home. Homes were moving faster than the news of them; it is safe to retry.
 	ErrHops = actor.Error("shard: passed on too often")
+	// ErrHomeless: no home of its shard was known for [Type.DeliverWithin]. It was not
+	// sent; it is safe to retry.
+	ErrHomeless = actor.Error("shard: no home of its shard was known in time")
+	// ErrUnconfirmed: it was sent, and nothing was heard of its owner for
+	// [Type.DeliverWithin]. Perhaps it was handled.
+	ErrUnconfirmed = actor.Error("shard: its owner has not confirmed it in time")
 )
 
 // A FullError refuses a message because too many wait on this node already.
@@ -35,7 +57,7 @@ type FullError struct {
 }
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("tell %s: %d messages wait on this node for homes of their shards (%s): %v", e.To, e.Limit, e.Setting, actor.ErrFull)
+	return fmt.Sprintf("tell %s: %d messages wait on this node for a home, an entity or a confirmation (%s): %v", e.To, e.Limit, e.Setting, actor.ErrFull)
 }
 
 // Unwrap makes errors.Is(err, actor.ErrFull) hold.

@@ -15,7 +15,7 @@ import (
 // successor, also when its mailbox is full: the tell is accepted or refused, and
 // in the end no place is taken.
 func TestSelfTellWithAFullMailboxMovesToo(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		var accepted, heard atomic.Int64
 		l := newLedger(t)
 		hosted := func(n *fakeNode) Type[msg] {
@@ -68,7 +68,7 @@ func TestSelfTellWithAFullMailboxMovesToo(t *testing.T) {
 // The same in the moment after the shard began to end and before its entities
 // were told.
 func TestSelfTellWhileEntitiesAreBeingToldToEnd(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		l := newLedger(t)
 		n := w.start()
 		typ := l.declare(n)

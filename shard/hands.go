@@ -29,7 +29,7 @@ func (r *shell[M]) do(now time.Time, a region.Action) {
 		r.on(a.Shard, func(s *slot[M]) { s.setBuffer(a) })
 	case region.Drain:
 		r.on(a.Shard, func(s *slot[M]) {
-			if h := s.end((*actor.Cell[M]).Drain); h != nil {
+			if h := s.end(r.drain); h != nil {
 				r.drains = append(r.drains, drain[M]{h, now.Add(slowAfter), a.Deadline})
 			}
 		})
@@ -86,6 +86,9 @@ type drain[M any] struct {
 const (
 	slowAfter   = 5 * time.Second
 	expireEvery = time.Second
+	// confirmSoon is how long the first confirmation after a pause waits for what is
+	// handled with it: what is not confirmed when a node crashes is handled again.
+	confirmSoon = 200 * time.Microsecond
 )
 
 // due is when housekeeping has something to do.
@@ -103,10 +106,38 @@ func (r *shell[M]) due() time.Time {
 	if r.room.used.Load() > 0 {
 		earlier(r.expireAt)
 	}
+	earlier(soon(&r.confirmAt, r.confirms.called.Load(), max(confirmSoon, confirmEvery-time.Since(r.confirmedAt))))
+	if at := r.orderDue.at.Load(); at != 0 {
+		earlier(r.began.Add(time.Duration(at)))
+	}
+	earlier(soon(&r.beatAt, r.beating.Load(), r.typ.Retry/beats))
+	earlier(r.rests.wake())
+	earlier(r.keeper.wake())
+	earlier(r.recovery.wake())
+	earlier(r.loads.wake())
 	return next
 }
 
+// soon sets a time, if it is not set yet and there is need.
+func soon(at *time.Time, need bool, within time.Duration) time.Time {
+	if need && at.IsZero() {
+		*at = time.Now().Add(within)
+	}
+	return *at
+}
+
 func (r *shell[M]) housekeep(now time.Time) {
+	if due(r.confirmAt, now) {
+		r.confirmAt, r.confirmedAt = time.Time{}, now
+		r.settle()
+	}
+	if at := r.orderDue.at.Load(); at != 0 && !now.Before(r.began.Add(time.Duration(at))) {
+		r.releaseInOrder(now)
+	}
+	if due(r.beatAt, now) {
+		r.beatAt = time.Time{}
+		r.beat(now)
+	}
 	kept := r.drains[:0]
 	for _, d := range r.drains {
 		if d.check(now) {
@@ -121,8 +152,14 @@ func (r *shell[M]) housekeep(now time.Time) {
 			s.expire(now)
 		}
 	}
+	r.rested(now)
+	r.keeper.again(now)
+	r.recovered(now)
 	if due(r.sweep.next, now) {
 		r.passivate(now)
+	}
+	if due(r.loads.wake(), now) {
+		r.measure(now)
 	}
 }
 

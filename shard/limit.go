@@ -134,7 +134,7 @@ func (l *limiter[M]) relieve() {
 		if e == nil {
 			return
 		}
-		if e.cell.Load().Passivate() {
+		if e.home.s.r.retire(e.cell.Load()) {
 			continue
 		}
 		l.mu.Lock()

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	troupe "github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
+	life "github.com/troupe-go/troupe/shard/internal/entity"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 	"github.com/troupe-go/troupe/shard/internal/region"
 )
@@ -16,9 +18,10 @@ import (
 // A local is a shard that is hosted on this node: its entities. But for open,
 // all of it is guarded by its slot's lock.
 type local[M any] struct {
-	s     *slot[M]
-	epoch protocol.Epoch
-	open  atomic.Bool // the shard's direct way leads here
+	s      *slot[M]
+	epoch  protocol.Epoch
+	tenure *tenure     // the same for the store; nil without one
+	open   atomic.Bool // the shard's direct way leads here
 
 	entities []*entity[M] // all of them; the order means nothing
 
@@ -27,9 +30,13 @@ type local[M any] struct {
 	await troupe.ID
 	held  queue[M]
 
+	orders orders[M] // what waits to be put in order
+
 	// ending: all entities stop, none is started, and what they leave is carried
 	// to the next home.
 	ending bool
+
+	memory *memory // what is remembered of them; nil unless the type does
 
 	full []*entity[M] // whose mailbox could not take all that was accepted for them
 }
@@ -62,14 +69,17 @@ func (h *local[M]) remove(e *entity[M]) {
 }
 
 // tell takes a teller's message while the shard is open here.
-func (h *local[M]) tell(ctx context.Context, p parcel[M]) error {
+func (h *local[M]) tell(p parcel[M]) error {
+	if h.inOrder(p) {
+		return nil
+	}
 	e, err := h.entity(p.id)
 	if err != nil {
 		return h.s.r.refuse(p.id, err)
 	}
 	l := e.late.Load()
 	if l == nil {
-		err := e.cell.Load().Deliver(ctx, p.id, p.m)
+		err := e.put(p)
 		if !errors.Is(err, actor.ErrStopped) {
 			return h.s.r.refuse(p.id, err)
 		}
@@ -108,6 +118,9 @@ func (h *local[M]) resume(p parcel[M]) {
 
 // deliver takes care of an accepted message, or gives what it must wait in.
 func (h *local[M]) deliver(p parcel[M]) *late[M] {
+	if h.inOrder(p) {
+		return nil
+	}
 	e, err := h.entity(p.id)
 	if err != nil {
 		h.s.r.drop(p, DropStart, err)
@@ -116,7 +129,7 @@ func (h *local[M]) deliver(p parcel[M]) *late[M] {
 	if l := e.late.Load(); l != nil {
 		return l
 	}
-	if err := e.cell.Load().Deliver(context.Background(), p.id, p.m); err != nil {
+	if err := e.put(p); err != nil {
 		return h.delay(e, err)
 	}
 	return nil
@@ -125,24 +138,52 @@ func (h *local[M]) deliver(p parcel[M]) *late[M] {
 // entity finds the entity or starts it. It is in the directory before its cell
 // runs, which finds it there.
 func (h *local[M]) entity(id string) (*entity[M], error) {
+	if h.s.r.loads != nil {
+		h.s.meter.messages.Add(1)
+	}
+	r := h.s.r
 	if e := h.find(id); e != nil {
 		e.used()
+		if e.state != life.Active {
+			h.called(e)
+		}
 		return e, nil
 	}
 	e := &entity[M]{id: id, home: h}
 	h.add(e)
-	e.turn = h.s.r.limit.turnOf(e)
+	e.turn = r.limit.turnOf(e)
+	return e, h.enter(e)
+}
+
+// enter brings a new entity to life, or has it wait until it may live. It is gone
+// after an error.
+func (h *local[M]) enter(e *entity[M]) error {
+	r := h.s.r
+	switch {
+	case h.memory != nil:
+		return h.remember(e)
+	case !r.typ.Backoff.Wakes && r.rests.hold(e.id):
+		e.shut(true)
+		return nil
+	}
 	if err := e.incarnate(); err != nil {
 		h.remove(e)
-		return nil, err
+		return err
 	}
-	return e, nil
+	e.become(life.Active)
+	return nil
 }
 
 // release delivers what was held for the previous host's sake.
 func (h *local[M]) release(now time.Time) {
 	for h.held.len() > 0 {
 		p := h.held.pop()
+		if a := p.arrival; a != nil {
+			p.arrival = nil
+			h.s.r.room.give()
+			h.take(p, *a)
+			continue
+		}
 		if p.expired(now) {
 			h.s.r.room.give()
 			h.s.r.drop(p, DropExpired, context.DeadlineExceeded)
@@ -216,21 +257,35 @@ func (s *slot[M]) end(stop func(*actor.Cell[M])) *local[M] {
 		s.r.control.post(region.Drained{Shard: s.shard})
 		return nil
 	}
+	cells := h.close()
+	s.mu.Unlock()
+	for _, c := range cells {
+		stop(c)
+	}
+	return h
+}
+
+// close lets no entity start any more, and gives the cells to be stopped when the
+// lock is let go of.
+func (h *local[M]) close() []*actor.Cell[M] {
+	s := h.s
 	if s.target != nil && s.target.here == h {
 		s.forget()
 		s.want()
 	}
 	h.ending = true
 	cells := make([]*actor.Cell[M], 0, len(h.entities))
-	for _, e := range h.entities {
-		cells = append(cells, e.cell.Load())
+	for _, e := range slices.Backward(h.entities) { // the gap of one that is removed is filled from the end
+		if e.incarnated() {
+			cells = append(cells, e.cell.Load())
+			continue
+		}
+		s.carry.push(e.late.Load().wait.take()...)
+		s.r.recovery.done(e)
+		h.remove(e)
 	}
 	h.finish()
-	s.mu.Unlock()
-	for _, c := range cells {
-		stop(c)
-	}
-	return h
+	return cells
 }
 
 // finish lets go of the shard when its last entity has ended.
@@ -239,7 +294,15 @@ func (h *local[M]) finish() {
 	if !h.ending || len(h.entities) > 0 || s.here != h {
 		return
 	}
-	s.carry.push(h.held.take()...)
+	s.carry.push(h.unordered()...)
+	for _, p := range h.held.take() {
+		if p.arrival == nil {
+			s.carry.push(p)
+		} else { // its sender finds the next home by itself
+			s.r.room.give()
+			s.r.counts.add(DropBack)
+		}
+	}
 	s.here = nil
 	s.want()
 	s.r.control.post(region.Drained{Shard: s.shard, Epoch: h.epoch})

@@ -11,11 +11,17 @@ import (
 func (c *control) logRegion(e region.Event) {
 	switch e := e.(type) {
 	case region.Disagrees:
+		if e.Coordinator == c.self {
+			break // this node's ring, which has named the other node itself
+		}
 		c.complain.warn("this node gets no shards, for it declares the type differently; start it with what the coordinator has", "disagrees",
 			slog.String("here", e.Ours), slog.String("there", e.Coordinated), slog.Any("coordinator", e.Coordinator))
 	case region.MarkersMissing:
 		c.complain.warn("shard stops without the last word of other nodes", "markers missing",
 			slog.String("shard", e.Shard), slog.Any("nodes", e.From))
+	case region.TenureDenied:
+		c.complain.warn("shard stops, for the store knows a newer owner", "tenure denied",
+			slog.String("shard", e.Shard), slog.Any("epoch", e.Epoch), slog.Any("highest", e.Highest))
 	case region.CarryMissing:
 		c.complain.warn("shard opens without the last word of its previous host", "carry missing",
 			slog.String("shard", e.Shard), slog.Any("host", e.From))
@@ -31,6 +37,8 @@ func (c *control) logCoordinator(e coordinator.Event) {
 		c.log.Info("this node coordinates the type", slog.Uint64("term", e.Term))
 	case coordinator.Surveyed:
 		c.log.Info("all hosts have reported", slog.Uint64("term", e.Term), slog.Int("shards", e.Shards))
+	case coordinator.Unraised:
+		c.log.Warn("this node coordinates by a term that the store has not confirmed; it goes on asking", slog.Uint64("term", e.Term))
 	case coordinator.Superseded:
 		c.log.Info("a region obeys a higher term", slog.Uint64("term", e.Term), slog.Uint64("higher", e.By))
 	case coordinator.Resigned:
@@ -53,6 +61,6 @@ func (c *control) logCoordinator(e coordinator.Event) {
 			slog.String("shard", e.Stays.Shard), slog.Any("stays", e.Stays.Node), slog.Any("stops", e.Stops.Node))
 	case coordinator.Disagrees:
 		c.complain.warn("a node gets no shards, for it declares the type differently", "disagrees",
-			slog.Any("node", e.Region), slog.String("there", e.Theirs), slog.String("here", e.Ours))
+			slog.Any("other", e.Region), slog.String("there", e.Theirs), slog.String("here", e.Ours))
 	}
 }

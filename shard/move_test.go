@@ -48,7 +48,7 @@ func ids(n int) []string {
 func TestLeaveWithTrafficLosesAndRepeatsNothing(t *testing.T) {
 	for _, retell := range []bool{false, true} {
 		t.Run(fmt.Sprintf("retell=%v", retell), func(t *testing.T) {
-			in(t, func(w *world) {
+			both(t, func(t *testing.T, w *world) {
 				l := newLedger(t)
 				l.retell = retell
 				var on []*Entities[msg]
@@ -111,7 +111,7 @@ func TestLeaveOfAThousandShards(t *testing.T) {
 
 // The node that leaves is used until it has ended, and nothing told through it is lost.
 func TestLeavingNodeForwardsWhatItAccepts(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		l := newLedger(t)
 		a, b := w.start(), w.start()
 		onA := joinOn(t, a, l.declare(a))
@@ -129,7 +129,7 @@ func TestLeavingNodeForwardsWhatItAccepts(t *testing.T) {
 // A Loop that is told to stop tells its own ref what it has not finished; its
 // successor gets that first.
 func TestLoopHandsOverWhatItHas(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		l := newLedger(t)
 		start := actor.Loop(func(in *actor.Inbox[msg]) error {
 			var pending []say
@@ -176,7 +176,7 @@ func TestLoopHandsOverWhatItHas(t *testing.T) {
 // SHD-01: a message that was buffered while its shard moved is delivered as soon
 // as the new home is known, without waiting for a retry.
 func TestSHD01BufferedMessageWaitsForARetryTick(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		l := newLedger(t)
 		a, b := w.start(), w.start()
 		joinOn(t, a, l.declare(a))
@@ -221,7 +221,7 @@ func homed(t *testing.T, l *ledger, e *Entities[msg], n *fakeNode, ids []string)
 // SHD-02: an entity that needs longer than the hand-over may take is named in a
 // warning; its late end still frees the shard, which moves once.
 func TestSHD02HandOffThatTimesOutNeverEnds(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		var log lockedBuffer
 		w.log = slog.New(slog.NewTextHandler(&log, nil))
 		l := newLedger(t)
@@ -254,7 +254,7 @@ func TestSHD02HandOffThatTimesOutNeverEnds(t *testing.T) {
 // SHD-05: a shard is not started elsewhere before its entities have ended,
 // however late that is.
 func TestSHD05SameShardOnTwoNodesBecauseStoppingIsSlow(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		l := newLedger(t) // reports entities that live twice
 		l.ends = 5 * time.Second
 		a, b := w.start(), w.start()
@@ -287,7 +287,7 @@ func TestSHD05SameShardOnTwoNodesBecauseStoppingIsSlow(t *testing.T) {
 // SHD-10: while nodes come and go every second, no message waits long and
 // nothing lives twice.
 func TestSHD10ShardGivenToARegionThatIsGoingOrNotYetActive(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		l := newLedger(t)
 		edge := w.start("edge")
 		typed := func(n *fakeNode) Type[msg] {
@@ -351,7 +351,7 @@ func TestCrashOfAHost(t *testing.T) {
 // SHD-17: asks end with an answer or an error within their time, whatever
 // happens to the topology, and leave nothing behind.
 func TestSHD17CallsThatNeverComplete(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		l := newLedger(t)
 		a, b := w.start(), w.start()
 		onA, onB := joinOn(t, a, l.declare(a)), joinOn(t, b, l.declare(b))
@@ -394,7 +394,7 @@ func TestSHD17CallsThatNeverComplete(t *testing.T) {
 // Asks that wait for a home end at their deadline and free their place; a tell
 // waits on.
 func TestBufferedAsksTimeOut(t *testing.T) {
-	in(t, func(w *world) {
+	both(t, func(t *testing.T, w *world) {
 		l := newLedger(t)
 		n := w.start("edge") // nobody hosts
 		typ := l.declare(n)

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	troupe "github.com/troupe-go/troupe"
@@ -21,6 +22,12 @@ type parcel[M any] struct {
 
 	// deadline is when the asker gives up; zero for a tell and for an ask without limit.
 	deadline time.Time
+
+	since   time.Time  // about when it began to wait for a home; zero for not long
+	ticket  *ticket[M] // its sender keeps it, and this node has taken it
+	arrival *arrival   // its sender keeps it, and this node has not taken it yet
+	ask     *asked     // of another node, if it came from there just now
+	inOrder bool       // it has been put in order: see Type.Order
 }
 
 // A seal is what is known of a parcel once it was encoded.
@@ -52,15 +59,44 @@ type asked struct {
 	origin
 	node  node
 	until time.Time // zero if the asker waits without limit
+	kept  bool      // the sender keeps the request, and may ask for the answer again
+
+	// The answer, for who sees that there is one; it is given once.
+	payload  []byte // nil if it is not to be had again
+	failure  error
+	answered atomic.Bool
 }
 
 // Reply implements wire.Replier.
 func (a *asked) Reply(payload []byte) error {
+	if a.kept && len(payload) <= maxAnswer {
+		a.payload = append(make([]byte, 0, len(payload)), payload...) // not nil
+	}
+	a.answered.Store(true)
 	return a.node.Replier(a.asker, a.correlation).Reply(payload)
 }
 
 // Fail implements wire.Replier.
-func (a *asked) Fail(err error) error { return a.node.Replier(a.asker, a.correlation).Fail(err) }
+func (a *asked) Fail(err error) error {
+	if a.kept {
+		a.failure = err
+	}
+	a.answered.Store(true)
+	return a.node.Replier(a.asker, a.correlation).Fail(err)
+}
+
+// repeatable tells whether the answer, which was given, can be given again.
+func (a *asked) repeatable() bool { return a.payload != nil || a.failure != nil }
+
+// repeat gives it again. A second one that arrives ends nothing.
+func (a *asked) repeat() {
+	reply := a.node.Replier(a.asker, a.correlation)
+	if a.failure != nil {
+		_ = reply.Fail(a.failure) // neither returns an error for what the link does not take
+		return
+	}
+	_ = reply.Reply(a.payload)
+}
 
 // Deadline is when the asker gives up.
 func (a *asked) Deadline() (time.Time, bool) { return a.until, !a.until.IsZero() }
@@ -92,6 +128,11 @@ func (p *parcel[M]) bind(s *seal) {
 	if s.pending != nil && p.deadline.IsZero() {
 		p.deadline, _ = s.pending.Deadline()
 	}
+}
+
+// overdue tells whether the parcel is this node's and has waited for a home since a time.
+func (p *parcel[M]) overdue(since time.Time) bool {
+	return p.ticket == nil && !p.since.IsZero() && p.since.Before(since)
 }
 
 // expired tells whether the parcel is an ask that nobody waits for any more. It

@@ -28,6 +28,13 @@ func (q *queue[M]) pop() parcel[M] {
 // first is the parcel that pop would take; it is valid until then.
 func (q *queue[M]) first() *parcel[M] { return &q.items[q.head] }
 
+// stamp notes when parcels began to wait, a while later.
+func (q *queue[M]) stamp(now time.Time) {
+	for i := len(q.items) - 1; i >= q.head && q.items[i].since.IsZero(); i-- {
+		q.items[i].since = now
+	}
+}
+
 // take empties the queue and gives what was in it.
 func (q *queue[M]) take() []parcel[M] {
 	items := q.items[q.head:]
@@ -35,12 +42,12 @@ func (q *queue[M]) take() []parcel[M] {
 	return items
 }
 
-// takeExpired takes out the asks whose time is over.
-func (q *queue[M]) takeExpired(now time.Time) (expired []parcel[M]) {
+// takeOut takes out all that match.
+func (q *queue[M]) takeOut(match func(*parcel[M]) bool) (out []parcel[M]) {
 	kept := q.items[:q.head]
 	for _, p := range q.items[q.head:] {
-		if p.expired(now) {
-			expired = append(expired, p)
+		if match(&p) {
+			out = append(out, p)
 		} else {
 			kept = append(kept, p)
 		}
@@ -49,7 +56,7 @@ func (q *queue[M]) takeExpired(now time.Time) (expired []parcel[M]) {
 	if q.items = kept; q.len() == 0 {
 		q.items, q.head = nil, 0
 	}
-	return expired
+	return out
 }
 
 // room is the bound on what waits in all queues of a type on this node.

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	troupe "github.com/troupe-go/troupe"
+	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/shard/internal/region"
+	"github.com/troupe-go/troupe/shard/internal/window"
 	"github.com/troupe-go/troupe/transport"
 	"github.com/troupe-go/troupe/wire"
 )
@@ -24,6 +26,10 @@ func (r *shell[M]) Receive(from troupe.ID, _ transport.Lane, frame []byte) {
 		r.control.receive(from, frame[1:])
 		return
 	}
+	if len(frame) > 0 && frame[0] == frameConfirm {
+		r.receiveConfirmations(from, frame[1:])
+		return
+	}
 	e, message, err := openEnvelope(frame)
 	if err != nil {
 		r.discard(from, DropEnvelope, err)
@@ -39,7 +45,10 @@ func (r *shell[M]) Receive(from troupe.ID, _ transport.Lane, frame []byte) {
 		r.node.Redirect(e.correlation, e.node)
 	case e.kind == frameMarker:
 		r.control.mark(region.Marked{From: from, Shard: s.shard, Epoch: e.epoch})
+	case e.kind == frameQuestion:
+		r.receiveQuestion(from, s, e, message)
 	case e.kind == frameCarryDone:
+		r.receiveHeirs(from, s, e, message)
 		r.control.mark(region.CarryDone{From: from, Shard: s.shard, Epoch: e.epoch})
 	default:
 		r.discard(from, DropEnvelope, fmt.Errorf("frame of kind %d: %w", e.kind, ErrEnvelope))
@@ -56,12 +65,17 @@ func (r *shell[M]) receiveMessage(from troupe.ID, s *slot[M], e envelope, messag
 	}
 	var reply wire.Replier
 	if e.correlation != 0 {
-		ask := &asked{origin{e.asker(from), e.correlation}, r.node, p.deadline}
-		p.origin, reply = &ask.origin, ask
+		p.ask = &asked{origin: origin{e.asker(from), e.correlation}, node: r.node, until: p.deadline, kept: e.flags&flagKept != 0}
+		p.origin, reply = &p.ask.origin, p.ask
+	}
+	if r.loads != nil {
+		s.meter.bytes.Add(uint64(len(message)))
 	}
 	reason := DropMessage
 	var err error
-	if number := r.typ.ShardOf(e.id, r.typ.Shards); e.id == "" || number != s.number {
+	if e.flags&flagCarried != 0 && e.sender == (troupe.ID{}) {
+		err = ErrEnvelope
+	} else if number := r.typ.ShardOf(e.id, r.typ.Shards); e.id == "" || number != s.number {
 		reason, err = DropDisagree, fmt.Errorf("entity %q in shard %d, which is %d here: %w", e.id, s.number, number, ErrDisagree)
 	} else {
 		p.m, err = r.typ.Protocol.Decode(message, reply)
@@ -70,14 +84,44 @@ func (r *shell[M]) receiveMessage(from troupe.ID, s *slot[M], e envelope, messag
 		r.reject(from, e, reason, err)
 		return
 	}
-	s.arrive(from, e, p)
+	if e.flags&flagKept != 0 {
+		s.arriveKept(from, e, p)
+	} else {
+		s.arrive(from, e, p)
+	}
+}
+
+func (r *shell[M]) receiveConfirmations(from troupe.ID, body []byte) {
+	all, err := window.DecodeConfirmations(body)
+	if err != nil {
+		r.discard(from, DropControl, err)
+		return
+	}
+	r.confirmed(from, all)
+}
+
+func (r *shell[M]) receiveQuestion(from troupe.ID, s *slot[M], e envelope, body []byte) {
+	q, err := window.DecodeQuestion(body)
+	if err != nil {
+		r.discard(from, DropEnvelope, err)
+		return
+	}
+	s.asked(from, e.epoch, q)
+}
+
+func (r *shell[M]) receiveHeirs(from troupe.ID, s *slot[M], e envelope, body []byte) {
+	heirs, err := window.DecodeHeirs(body)
+	if err != nil { // the senders send again what they keep
+		r.discard(from, DropEnvelope, err)
+	}
+	s.succeedTo(e.epoch, heirs)
 }
 
 // reject discards a message, and tells its asker if it has one.
 func (r *shell[M]) reject(from troupe.ID, e envelope, why Drop, err error) {
 	r.discard(from, why, err)
 	if (e.kind == frameMessage || e.kind == frameRelayed) && e.correlation != 0 {
-		_ = r.node.Replier(e.asker(from), e.correlation).Fail(err) // the asker's own deadline covers a reply that cannot be sent
+		_ = r.node.Replier(e.asker(from), e.correlation).Fail(actor.Fated(err, actor.NotHandled)) // the asker's own deadline covers a reply that cannot be sent
 	}
 }
 

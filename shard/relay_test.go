@@ -16,7 +16,7 @@ func passedOn(t *testing.T, w *world, busy time.Duration) (a, b *fakeNode, answe
 	l := newLedger(t)
 	b, edge := w.start("dad"), w.start("edge")
 	typ := l.declare(b)
-	typ.Role = "dad"
+	typ.Role, typ.Delivery = "dad", AtMostOnce
 	joinOn(t, b, typ)
 	onEdge := joinOn(t, edge, typ)
 	tell(t, onEdge, "#1", say{From: "x", N: 1})

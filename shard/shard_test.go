@@ -41,6 +41,45 @@ func TestJoinReportsAllProblemsTogether(t *testing.T) {
 	})
 }
 
+// openingNode is a node on which something happens while a type opens its port.
+type openingNode struct {
+	*fakeNode
+	opening func() error
+}
+
+func (n openingNode) Open(name string, h troupe.PortHandler) (port, error) {
+	if err := n.opening(); err != nil {
+		return nil, err
+	}
+	return n.fakeNode.Open(name, h)
+}
+
+// Tools and other nodes ask whatever they find in the list at once.
+func TestTypeIsListedWhenItCanAnswer(t *testing.T) {
+	in(t, func(w *world) {
+		n, l := w.start(), newLedger(t)
+		closed := errors.New("closed")
+		if _, err := join(openingNode{n, func() error { return closed }}, l.declare(n)); !errors.Is(err, closed) {
+			t.Fatalf("join without a port: %v, want %v", err, closed)
+		}
+		e, err := join(openingNode{n, func() error {
+			if got := joinedOn(n).list(); len(got) > 0 {
+				t.Errorf("listed without a port: %v", got)
+			}
+			if _, err := join(n, l.declare(n)); !errors.Is(err, ErrJoined) {
+				t.Errorf("join of a name that is about to join: %v, want ErrJoined", err)
+			}
+			return nil
+		}}, l.declare(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := joinedOn(n).list(); len(got) != 1 || got[0] != e.Region() {
+			t.Errorf("listed %v, want the type that has joined", got)
+		}
+	})
+}
+
 func TestTellRefuses(t *testing.T) {
 	in(t, func(w *world) {
 		l := newLedger(t)
@@ -283,6 +322,23 @@ func TestEntityThatCannotStart(t *testing.T) {
 	})
 }
 
+// A Start that gives neither a behavior nor an error is one that failed, too.
+func TestEntityWithoutABehavior(t *testing.T) {
+	in(t, func(w *world) {
+		l := newLedger(t)
+		n := w.start()
+		typ := l.declare(n)
+		typ.Start = func(*actor.Ctx[msg]) (actor.Behavior[msg], error) { return nil, nil }
+		e := joinOn(t, n, typ)
+		if _, err := ask(e, "#1", 10*time.Second); !errors.Is(err, actor.ErrNoBehavior) {
+			t.Errorf("ask: %v, want %v", err, actor.ErrNoBehavior)
+		}
+		if got := e.Region().Drops()[DropStart]; got != 1 {
+			t.Errorf("drops %v, want one by %q", e.Region().Drops(), DropStart)
+		}
+	})
+}
+
 // A message that is passed on for ever by nodes that are wrong about its home is
 // given up.
 func TestHopsAreLimited(t *testing.T) {
@@ -367,9 +423,9 @@ func TestObserve(t *testing.T) {
 		e := joinOn(t, n, typ)
 		tell(t, e, "#engineering", say{})
 		for _, want := range []Event{
-			{HomeLearned, "room", "320", "", n.id},
-			{EntityStarted, "room", "320", "#engineering", n.id},
-			{EntityStopped, "room", "320", "#engineering", n.id},
+			{HomeLearned, "room", "320", "", n.id, nil},
+			{EntityStarted, "room", "320", "#engineering", n.id, nil},
+			{EntityStopped, "room", "320", "#engineering", n.id, nil},
 		} {
 			if got := <-events; got != want {
 				t.Errorf("event %+v, want %+v", got, want)
@@ -390,8 +446,8 @@ func TestWhyNamesWhatAShardWaitsFor(t *testing.T) {
 		e := joinOn(t, n, typ)
 		tell(t, e, "#1", say{})
 		time.Sleep(time.Second)
-		why := strings.Join(e.Region().Why("#1"), "\n")
-		for _, want := range []string{"1 messages wait", "waits for"} {
+		why := e.Region().Why(t.Context(), "#1").String()
+		for _, want := range []string{"1 messages wait", "home: there is no member that is Up and can coordinate"} {
 			if !strings.Contains(why, want) {
 				t.Errorf("why says %q, want %q in it", why, want)
 			}

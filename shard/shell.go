@@ -41,6 +41,9 @@ type shell[M any] struct {
 	active    directory[M]
 	count     atomic.Int64 // of the entities
 	limit     *limiter[M]  // nil if there is none
+	rests     *rests
+	keeper    *keeper[M]   // nil if nothing is remembered, as is recovery
+	recovery  *recovery[M] // of what is remembered
 	roundtrip bool         // local messages are encoded and decoded too
 
 	room     room
@@ -50,10 +53,22 @@ type shell[M any] struct {
 	complain *complaints
 	ended    atomic.Bool
 
+	// For what is delivered at least once.
+	reliable bool // the type is
+	confirms confirms[M]
+	beating  atomic.Bool // this node keeps messages, or did a moment ago
+	settled  line        // of those who wait until they are confirmed
+
+	began    time.Time
+	orderDue alarm // when the next message that waits to be put in order is due, since began
+
 	// The loop's.
 	drains   []drain[M]
 	expireAt time.Time
 	sweep    sweep
+	loads    *loads // nil: the strategy does not go by them
+
+	confirmAt, confirmedAt, beatAt time.Time
 }
 
 func (r *shell[M]) ref(id string) actor.Ref[M] { return actor.NewRef[M](r, id) }
@@ -76,10 +91,13 @@ func (r *shell[M]) Deliver(ctx context.Context, id string, m M) error {
 			return r.refuse(id, err)
 		}
 	}
-	if e, cell := r.active.way(id); cell != nil {
+	if e, cell := r.way(id); cell != nil {
 		e.used()
 		err := cell.Deliver(ctx, id, m)
 		if err == nil {
+			if r.loads != nil {
+				e.home.s.meter.messages.Add(1)
+			}
 			return nil
 		}
 		// It may just have closed: a passivation, a move, a crash.
@@ -92,6 +110,14 @@ func (r *shell[M]) Deliver(ctx context.Context, id string, m M) error {
 		return r.refuse(id, err)
 	}
 	return s.tell(ctx, parcel[M]{id: id, m: m})
+}
+
+// way is the direct way to an entity. There is none where messages are put in order.
+func (r *shell[M]) way(id string) (*entity[M], *actor.Cell[M]) {
+	if r.typ.Order != nil {
+		return nil, nil
+	}
+	return r.active.way(id)
 }
 
 // known remembers the message types that the protocol has names for: comparing a
@@ -151,6 +177,7 @@ func (r *shell[M]) slotNumbered(number int) (*slot[M], bool) {
 	h := fnv.New32a()
 	h.Write([]byte(name))
 	s := &slot[M]{r: r, shard: name, number: number, lane: r.port.Lane(h.Sum32())}
+	s.keeps = s.stays
 	r.slots[i].CompareAndSwap(nil, s)
 	return r.slots[i].Load(), true
 }
@@ -189,7 +216,11 @@ func (s *slot[M]) tellRemote(ctx context.Context, rt *route[M], p parcel[M]) err
 	}
 	b := s.r.frame()
 	defer s.r.putFrame(b)
-	head := envelope{kind: frameMessage, shard: int32(s.number), id: p.id}.append((*b)[:0])
+	e := envelope{kind: frameMessage, shard: int32(s.number), id: p.id}
+	if s.r.reliable {
+		e.flags, e.number = flagKept, 1 // the number is filled in
+	}
+	head := e.append((*b)[:0])
 	frame, pending, err := s.r.typ.Protocol.Append(head, p.m)
 	*b = frame
 	if err != nil {
@@ -205,6 +236,9 @@ func (s *slot[M]) tellRemote(ctx context.Context, rt *route[M], p parcel[M]) err
 	if s.direct.Load() != rt { // it moves: wait with the others
 		p.bind(&seal{message: slices.Clone(frame[len(head):]), pending: pending})
 		return s.place(ctx, p)
+	}
+	if s.r.reliable {
+		return s.postNew(rt, p, frame, len(head), pending)
 	}
 	var correlation uint64
 	if pending != nil {
@@ -273,9 +307,15 @@ func (r *shell[M]) putFrame(b *[]byte) {
 func (r *shell[M]) end() {
 	r.ended.Store(true)
 	r.control.stop()
+	busy := false
 	for s := range r.allSlots() {
 		s.end((*actor.Cell[M]).Stop)
-		s.abandon()
+		busy = !s.abandon() || busy
 	}
+	r.control.authority.end(busy)
+	if !busy {
+		r.port.Retire() // no hand-over has to wait until this node is removed
+	}
+	r.keeper.close()
 	r.complain.flush()
 }

@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	troupe "github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 	"github.com/troupe-go/troupe/shard/internal/region"
+	"github.com/troupe-go/troupe/shard/internal/window"
 	"github.com/troupe-go/troupe/transport"
 )
 
@@ -38,8 +38,15 @@ type slot[M any] struct {
 	buffer queue[M]  // what waits for a home, in order
 	notice *notice   // a frame that has to follow the last message to a home
 	wanted bool      // the core knows that messages wait
+	marked bool      // the last home was left gracefully: its successor knows what came to it
+
+	// For what is delivered at least once.
+	out   window.Out[letter[M]]              // what this node has sent
+	keeps func(*window.Kept[letter[M]]) bool // stays, made once
+	ins   map[troupe.ID]*inbound[M]          // what others have, to an owner here
 
 	observed troupe.ID // the home that the observer was told last; the loop's
+	meter    meter
 }
 
 // A route is a home of a shard; it does not change.
@@ -89,7 +96,16 @@ func (s *slot[M]) place(ctx context.Context, p parcel[M]) error {
 	case rt == nil:
 		return s.keep(p)
 	case rt.here != nil:
-		return rt.here.tell(ctx, p)
+		return rt.here.tell(p)
+	case s.r.reliable:
+		if !s.r.room.take() {
+			return s.r.full(p.id)
+		}
+		err := s.postWaiting(rt, &p)
+		if err != nil {
+			s.r.room.give()
+		}
+		return s.sent(p, err)
 	default:
 		return s.sent(p, s.send(rt, &p))
 	}
@@ -149,11 +165,12 @@ func (s *slot[M]) forward(p parcel[M]) {
 	s.want()
 }
 
-// want lets the core know, once, that messages wait for a home. If nobody will
-// name one, for the coordinator's shards are others, they are let go.
+// want lets the core know, once, that messages wait for a home, or may have been lost
+// with the last one. If nobody will name one, for the coordinator's shards are
+// others, they are let go.
 func (s *slot[M]) want() {
 	switch {
-	case s.target != nil || s.carry.len()+s.buffer.len() == 0:
+	case s.target != nil || s.carry.len()+s.buffer.len()+s.out.Len() == 0:
 	case s.r.control.disagrees.Load():
 		s.wanted = false
 		s.dropWaiting(DropDisagree, ErrDisagree)
@@ -187,174 +204,40 @@ func (s *slot[M]) giveUp() {
 	s.want()
 }
 
-// forget closes the direct way; what is told from now on waits.
-func (s *slot[M]) forget() {
-	s.steer(nil)
-	s.target, s.notice, s.wanted = nil, nil, false
-}
-
-// setBuffer carries out region.Buffer. No message can follow the marker, since
-// whoever sends holds the lock and looks at direct.
-func (s *slot[M]) setBuffer(a region.Buffer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forget()
-	switch {
-	case a.MarkTo == s.r.self:
-		s.r.control.post(region.Marked{From: s.r.self, Shard: s.shard, Epoch: a.Epoch})
-	case !a.MarkTo.IsZero():
-		s.notice = &notice{frameMarker, a.MarkTo, a.Epoch}
-		s.notify()
-	}
-	s.want()
-}
-
-// setRoute carries out region.Route.
-func (s *slot[M]) setRoute(a region.Route, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forget()
-	s.target = &route[M]{home: a.Home, epoch: a.Epoch}
-	if a.Home == s.r.self {
-		if s.here == nil || s.here.ending {
-			s.r.log.Error("route to a shard that is not hosted here", "shard", s.shard)
-			s.target = nil
-			s.want()
-			return
-		}
-		s.target.here = s.here
-	}
-	if a.Mark {
-		s.notice = &notice{frameCarryDone, a.Home, a.Epoch}
-	}
-	s.flush(now)
-}
-
-// setHost carries out region.Host.
-func (s *slot[M]) setHost(a region.Host, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.here != nil && s.here.ending {
-		s.r.log.Error("shard given back before its entities have ended", "shard", s.shard)
-		return
-	}
-	s.forget()
-	if s.here == nil {
-		s.here = &local[M]{s: s}
-	}
-	s.here.epoch, s.here.await = a.Epoch, a.Await
-	s.target = &route[M]{home: s.r.self, epoch: a.Epoch, here: s.here}
-	s.flush(now)
-}
-
-// setOpen carries out region.Open.
-func (s *slot[M]) setOpen(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.here != nil && !s.here.ending {
-		s.here.await = troupe.ID{}
-		s.flush(now)
-	}
-}
-
-// flush sends on what waits, in order, and opens the direct way behind it. When
-// the lane is full it stops there, and the shell comes back soon.
-func (s *slot[M]) flush(now time.Time) {
-	rt := s.target
-	if rt == nil || s.direct.Load() != nil || rt.here != nil && !rt.here.await.IsZero() {
-		return
-	}
-	if !s.pass(rt, &s.carry, now) || !s.pass(rt, &s.buffer, now) || !s.notify() {
-		s.r.control.retry()
-		return
-	}
-	if rt.here != nil {
-		rt.here.release(now)
-	}
-	s.steer(rt)
-	s.r.control.post(region.Emptied{Shard: s.shard, Epoch: rt.epoch})
-}
-
-// pass empties q into the route, unless the lane is full before.
-func (s *slot[M]) pass(rt *route[M], q *queue[M], now time.Time) bool {
-	for q.len() > 0 {
-		if q.first().expired(now) {
-			s.r.room.give()
-			s.r.drop(q.pop(), DropExpired, context.DeadlineExceeded)
-			continue
-		}
-		if rt.here != nil {
-			rt.here.resume(q.pop())
-			continue
-		}
-		err := s.send(rt, q.first())
-		if retryable(err) {
-			return false
-		}
-		s.r.room.give()
-		s.r.dropUnsent(q.pop(), err)
-	}
-	return true
-}
-
-// retryable tells whether a parcel should stay in line after a send: the lane
-// is full, or the home is gone and another will be named.
-func retryable(err error) bool { return errors.Is(err, transport.ErrFull) || gone(err) }
-
-func gone(err error) bool {
-	return errors.Is(err, transport.ErrClosed) || errors.Is(err, transport.ErrQuarantined)
-}
-
-// notify sends the notice that is due, if any; false when the lane is full. A
-// peer that is gone needs none.
-func (s *slot[M]) notify() bool {
-	if s.notice == nil {
-		return true
-	}
-	e := envelope{kind: s.notice.kind, shard: int32(s.number), epoch: s.notice.epoch}
-	err := s.r.port.Send(s.notice.to, s.lane, e.append(nil))
-	if errors.Is(err, transport.ErrFull) {
-		s.r.control.retry()
-		return false
-	}
-	s.notice = nil
-	return true
-}
-
-// again goes on with what a full lane or mailbox had stopped.
-func (s *slot[M]) again(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.target == nil {
-		s.notify()
-	}
-	s.flush(now)
-	if s.here != nil {
-		s.here.again()
-	}
-}
-
 // expire drops the asks that nobody waits for any more.
 func (s *slot[M]) expire(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	long := now.Add(-s.r.typ.DeliverWithin)
 	for _, q := range []*queue[M]{&s.carry, &s.buffer} {
-		for _, p := range q.takeExpired(now) {
+		for _, p := range q.takeOut(func(p *parcel[M]) bool { return p.expired(now) }) {
 			s.r.room.give()
 			s.r.drop(p, DropExpired, context.DeadlineExceeded)
 		}
+		for _, p := range q.takeOut(func(p *parcel[M]) bool { return p.overdue(long) }) {
+			s.r.room.give()
+			s.r.drop(p, DropHomeless, ErrHomeless)
+		}
+		q.stamp(now)
 	}
 }
 
-// abandon drops all that waits when the node ends.
-func (s *slot[M]) abandon() {
+// abandon drops all that waits when the node ends. It tells whether the shard is
+// not hosted here any more.
+func (s *slot[M]) abandon() (gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget()
 	s.dropWaiting(DropEnded, ErrEnded)
+	s.out.Release(func(k *window.Kept[letter[M]]) bool {
+		s.letGo(k, DropUnconfirmed, ErrEnded)
+		return true
+	})
 	if s.here != nil {
+		s.here.held.push(s.here.unordered()...)
 		s.r.dropAll(&s.here.held, DropEnded, ErrEnded)
 	}
+	return s.here == nil
 }
 
 // describe says in words how the shard stands here.
@@ -372,6 +255,9 @@ func (s *slot[M]) describe() string {
 	}
 	if n := s.carry.len() + s.buffer.len(); n > 0 {
 		text += fmt.Sprintf("; %d messages wait for it here", n)
+	}
+	if n := s.out.Waits(); n > 0 {
+		text += fmt.Sprintf("; %d messages are not confirmed", n)
 	}
 	if h := s.here; h != nil {
 		text += h.describe()

@@ -44,7 +44,7 @@ func (r *shell[M]) passivate(now time.Time) {
 			idle, seen, r.sweep.at = s.idle(idle, r.sweep.at, before)
 		}
 		for _, c := range idle {
-			c.Passivate() // false if a message came meanwhile
+			r.retire(c) // false if a message came meanwhile
 		}
 		if r.sweep.at == 0 {
 			r.sweep.slot++

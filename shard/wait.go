@@ -25,7 +25,7 @@ func (r *shell[M]) DeliverWait(ctx context.Context, id string, m M) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", err, ctx.Err())
 		}
-		if _, cell := r.active.way(id); cell != nil {
+		if _, cell := r.way(id); cell != nil {
 			if err = r.deliverWait(ctx, cell, id, m); !errors.Is(err, actor.ErrStopped) {
 				return r.refuse(id, err)
 			}

@@ -14,6 +14,8 @@ import (
 	troupe "github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/store"
+	"github.com/troupe-go/troupe/store/storetest"
 	"github.com/troupe-go/troupe/transport"
 	"github.com/troupe-go/troupe/wire"
 )
@@ -25,10 +27,13 @@ type world struct {
 	t     *testing.T
 	log   *slog.Logger
 	delay time.Duration // of each frame
+	store store.Store   // of all nodes; nil for none
+	ring  *Ring         // of the type, unless a coordinator has it
 
 	mu      sync.Mutex
 	nodes   map[member.ID]*fakeNode
 	members []member.Member
+	gone    []member.Departure
 	age     int
 }
 
@@ -58,8 +63,18 @@ func (w *world) set(n *fakeNode, s member.Status) {
 	w.mu.Lock()
 	members := slices.Clone(w.members)
 	i := slices.IndexFunc(members, func(m member.Member) bool { return m.ID == n.id })
+	was := members[i].Status
 	members[i].Status = s
 	if s == member.Removed {
+		d := member.Departure{ID: n.id}
+		if was == member.Exiting {
+			d.End = member.Exited
+		}
+		if was == member.Down {
+			d.End = member.Downed
+		}
+		w.gone = append(w.gone, d)
+		slices.SortFunc(w.gone, func(a, b member.Departure) int { return a.Compare(b.ID) })
 		members = slices.Delete(members, i, i+1)
 	}
 	w.members = members
@@ -76,7 +91,7 @@ func (w *world) set(n *fakeNode, s member.Status) {
 func (w *world) view(self member.ID) *troupe.View {
 	members := slices.Clone(w.members)
 	slices.SortFunc(members, func(a, b member.Member) int { return a.ID.Compare(b.ID) })
-	return &member.View{Self: self, DataCenter: "default", Members: members, Converged: true}
+	return &member.View{Self: self, DataCenter: "default", Members: members, Departed: slices.Clone(w.gone), Converged: true}
 }
 
 func (w *world) publish() {
@@ -119,6 +134,8 @@ type fakeNode struct {
 	deaf       func(kind byte) bool // frames that get lost on their way here
 	lanesFull  bool
 	refuses    error // what links to others answer; nil: they take all
+	once       sync.Once
+	way        *storetest.Faulty // to the store
 	watchers   []func(*troupe.View)
 	links      map[laneKey]chan sent
 	ports      map[string]troupe.PortHandler
@@ -137,7 +154,18 @@ type laneKey struct {
 	lane transport.Lane
 }
 
-func (n *fakeNode) ID() troupe.ID                   { return n.id }
+func (n *fakeNode) ID() troupe.ID   { return n.id }
+func (n *fakeNode) office() *office { return nil }
+func (n *fakeNode) Name() string    { return "world" }
+
+// Store is the node's own way to the store of all.
+func (n *fakeNode) Store() store.Store {
+	if n.w.store == nil {
+		return nil
+	}
+	n.once.Do(func() { n.way = storetest.NewFaulty(n.w.store) })
+	return n.way
+}
 func (n *fakeNode) Log() *slog.Logger               { return n.w.log }
 func (n *fakeNode) Roundtrip() bool                 { return n.roundtrip }
 func (n *fakeNode) DowningMargin(int) time.Duration { return time.Second }
@@ -189,6 +217,9 @@ type fakePort struct {
 }
 
 func (p *fakePort) Lane(hash uint32) transport.Lane { return transport.User + transport.Lane(hash%2) }
+
+// Retire tells nobody: nobody on these worlds waits for who has ended.
+func (p *fakePort) Retire() {}
 
 func (p *fakePort) Close() {
 	p.n.mu.Lock()
@@ -269,10 +300,17 @@ func (n *fakeNode) Expect(to troupe.ID, p wire.Pending) uint64 {
 	return id
 }
 
+func (n *fakeNode) Awaits(correlation uint64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, ok := n.asks[correlation]
+	return ok
+}
+
 func (n *fakeNode) Redirect(correlation uint64, to troupe.ID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if a, ok := n.asks[correlation]; ok {
+	if a, ok := n.asks[correlation]; ok && !a.to.IsZero() {
 		n.asks[correlation] = fakeAsk{to, a.pending}
 	}
 }
@@ -385,7 +423,7 @@ func (n *fakeNode) end() {
 	n.wg.Wait()
 }
 
-// in runs a test in a bubble with a world.
+// in runs a test in a bubble with a world, where a coordinator decides.
 func in(t *testing.T, f func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -393,4 +431,20 @@ func in(t *testing.T, f func(w *world)) {
 		defer w.end()
 		f(w)
 	})
+}
+
+// inRing runs it where a ring decides.
+func inRing(t *testing.T, f func(w *world)) {
+	t.Helper()
+	in(t, func(w *world) {
+		w.store, w.ring = store.NewMemory(), &Ring{}
+		f(w)
+	})
+}
+
+// both runs a test under either authority.
+func both(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run("coordinator", func(t *testing.T) { in(t, func(w *world) { f(t, w) }) })
+	t.Run("ring", func(t *testing.T) { inRing(t, func(w *world) { f(t, w) }) })
 }

@@ -12,6 +12,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
@@ -30,8 +31,15 @@ type Settings struct {
 	Retry             time.Duration // 2 s: what is not answered is asked again; an eighth of it is the finest step
 	AckTimeout        time.Duration // 5 s, at most HandOffTimeout: how long a hand-over waits for all regions to acknowledge
 	HandOffTimeout    time.Duration // 60 s: after so long a shard that has not stopped is reported as slow
-	ShardStartTimeout time.Duration // 10 s: a region that has not confirmed a shard is told again
+	ShardStartTimeout time.Duration // 2 s: a region that has not confirmed a shard is told again
 	RebalanceEvery    time.Duration // 10 s; negative for never
+	RollOut           time.Duration // 15 min: how long a roll-out may hold rebalances back
+
+	// Stored: terms are raised in a store that the nodes share, so that none is ever
+	// given twice. The shell carries out Output.Raise then. RaiseWithin is how long a
+	// new reign waits for that, before it goes on by what this node has heard.
+	Stored      bool
+	RaiseWithin time.Duration // 5 s
 
 	// Margin is how long a downed node's shards rest after its removal, so that it
 	// has time to notice: longer in a cluster of more members. nil: no time.
@@ -45,24 +53,17 @@ func (s Settings) withDefaults() Settings {
 	if s.Strategy == nil {
 		s.Strategy = placement.LeastShards{}
 	}
-	s.Retry = positive(s.Retry, 2*time.Second)
-	s.HandOffTimeout = positive(s.HandOffTimeout, time.Minute)
-	s.AckTimeout = min(positive(s.AckTimeout, 5*time.Second), s.HandOffTimeout)
-	s.ShardStartTimeout = positive(s.ShardStartTimeout, 10*time.Second)
+	s.Retry = cmp.Or(s.Retry, 2*time.Second)
+	s.HandOffTimeout = cmp.Or(s.HandOffTimeout, time.Minute)
+	s.AckTimeout = min(cmp.Or(s.AckTimeout, 5*time.Second), s.HandOffTimeout)
+	s.ShardStartTimeout = cmp.Or(s.ShardStartTimeout, 2*time.Second)
 	if s.Margin == nil {
 		s.Margin = func(int) time.Duration { return 0 }
 	}
-	if s.RebalanceEvery == 0 {
-		s.RebalanceEvery = 10 * time.Second
-	}
+	s.RebalanceEvery = cmp.Or(s.RebalanceEvery, 10*time.Second)
+	s.RollOut = cmp.Or(s.RollOut, 15*time.Minute)
+	s.RaiseWithin = cmp.Or(s.RaiseWithin, 5*time.Second)
 	return s
-}
-
-func positive(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return otherwise
 }
 
 // An Input is what happened. All inputs are for the core of every node, whether
@@ -81,8 +82,32 @@ type (
 		Msg  protocol.Message
 	}
 	// NoPort: the node has not joined the type; it hosts nothing, and when it joins
-	// it asks this node for the highest term before it obeys anybody.
+	// it asks this node for the highest term before it obeys anybody. Or it leaves,
+	// and has ended its part.
 	NoPort struct{ From member.ID }
+	// Wish: somebody outside wants a shard to live at an address from now on; with
+	// the zero address, anywhere. With Now it is refused unless the region there can
+	// take the shard.
+	Wish struct {
+		Shard string
+		To    member.Address
+		Now   bool
+	}
+	// Release: somebody outside wants a shard handed over, to whom the strategy
+	// names but not to the node that has it if there is another. A wish for it ends.
+	Release struct{ Shard string }
+	// Raised answers Output.Raise with the term that the store gave, zero if it gave
+	// none, and the wishes that it keeps.
+	Raised struct {
+		Term   uint64
+		Wishes []protocol.Wish
+	}
+	// Saved answers Output.Save: the store keeps that wish or a newer one; or it does
+	// not.
+	Saved struct {
+		protocol.Wish
+		Kept bool
+	}
 	// Tick: the time of Wake has come. One too many does no harm.
 	Tick struct{}
 )
@@ -90,6 +115,10 @@ type (
 func (ViewChanged) input() {}
 func (Received) input()    {}
 func (NoPort) input()      {}
+func (Wish) input()        {}
+func (Release) input()     {}
+func (Raised) input()      {}
+func (Saved) input()       {}
 func (Tick) input()        {}
 
 // Output is what the shell must do.
@@ -97,6 +126,13 @@ type Output struct {
 	Send   []Packet  // best effort, in order per receiver
 	Events []Event   // for logs, in order
 	Wake   time.Time // when to step a Tick; zero for never
+
+	Raise   uint64 // ask the store for a term, at least this one, and step Raised; zero: no need
+	Refused error  // why a Wish or a Release is not followed
+
+	// Save has the store keep a wish; Saved answers it. The next one is put out when
+	// that has come.
+	Save *protocol.Wish
 }
 
 // A Packet is a message for a node, perhaps this one: see [protocol.Packet].
@@ -116,6 +152,9 @@ type (
 		Term   uint64
 		Shards int // that were named
 	}
+	// Unraised: the store has not raised the term in time. This node reigns by what
+	// it has heard, and goes on asking: see [Settings.Stored].
+	Unraised struct{ Term uint64 }
 	// Superseded: some region obeys a higher term. If this node is still the
 	// coordinator by its own view, it claims a higher one yet.
 	Superseded struct{ Term, By uint64 }
@@ -162,6 +201,7 @@ type (
 
 func (Reigning) event()     {}
 func (Surveyed) event()     {}
+func (Unraised) event()     {}
 func (Superseded) event()   {}
 func (Resigned) event()     {}
 func (Moving) event()       {}

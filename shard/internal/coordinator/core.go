@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/margin"
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 )
@@ -15,28 +16,25 @@ type Core struct {
 	set  Settings
 	view *member.View // nil before the first
 
-	heard   uint64 // the highest term that was spoken of
-	reign   *reign // nil when this node is not the coordinator
-	gone    []departure
-	blind   time.Time     // until then somebody may still run whose removal this node has not seen
+	heard   uint64        // the highest term that was spoken of
+	reign   *reign        // nil when this node is not the coordinator
+	gone    margin.Watch  // who was removed and may still run what it hosted
 	claimAt time.Time     // when a refused coordinator claims again; zero when none is
 	yields  member.ID     // to whom it yields until then; zero for nobody
 	gap     time.Duration // how long it waits the next time
 	beatAt  time.Time
+	raising raising
+	saving  saving
+	retired nodes // leaving members that have ended their part, for a later reign too
 
 	box    protocol.Outbox
 	events []Event
 }
 
-// A departure is a node that was removed and may still run what it hosted.
-type departure struct {
-	member.Member
-	until time.Time
-}
-
 // New makes the machine of a node. The zero fields of set get their defaults.
 func New(self member.ID, set Settings) *Core {
-	return &Core{self: self, set: set.withDefaults()}
+	set = set.withDefaults()
+	return &Core{self: self, set: set, gone: margin.NewWatch(set.Margin)}
 }
 
 // Term is that of the present reign; zero when this node is not the coordinator.
@@ -47,31 +45,48 @@ func (c *Core) Term() uint64 {
 	return c.reign.term
 }
 
+// Coordinator is the node that coordinates by this node's view of the membership;
+// zero for nobody.
+func (c *Core) Coordinator() member.ID {
+	if c.view == nil {
+		return member.ID{}
+	}
+	oldest, _ := c.view.Oldest(c.set.Role, member.Up)
+	return oldest.ID
+}
+
 // Step feeds one input to the machine and returns what the shell must do. Time
 // must not run backwards.
 func (c *Core) Step(now time.Time, in Input) Output {
+	var refused error
 	switch in := in.(type) {
 	case ViewChanged:
 		c.viewChanged(now, in.View)
 	case Received:
 		c.received(now, in.From, in.Msg)
 	case NoPort:
-		if c.reign != nil {
-			c.absent(now, in.From)
-		}
+		c.noPort(now, in.From)
+	case Wish:
+		refused = c.wished(now, in)
+	case Release:
+		refused = c.release(now, in.Shard)
+	case Raised:
+		c.raised(now, in)
+	case Saved:
+		c.saved(now, in)
 	case Tick: // beat does all there is
 	}
 	c.settle(now)
 	c.beat(now)
-	out := Output{Send: c.box.Take(), Events: c.events, Wake: c.wake()}
+	out := Output{Send: c.box.Take(), Events: c.events, Wake: c.wake(), Raise: c.raising.take(), Refused: refused, Save: c.save(now)}
 	c.events = nil
 	return out
 }
 
 func (c *Core) viewChanged(now time.Time, v *member.View) {
-	c.rememberGone(now, c.view, v)
+	c.gone.See(now, c.view, v) // for a later reign too: the next coordinator may be made by the same removal
 	c.view = v
-	c.open(now)
+	c.retired = slices.DeleteFunc(c.retired, func(id member.ID) bool { return !c.lives(id) })
 	oldest, ok := v.Oldest(c.set.Role, member.Up)
 	switch reigns := ok && oldest.ID == c.self; {
 	case !reigns && c.reign != nil:
@@ -79,61 +94,18 @@ func (c *Core) viewChanged(now time.Time, v *member.View) {
 		fallthrough
 	case !reigns:
 		c.reign, c.claimAt, c.yields, c.gap = nil, time.Time{}, member.ID{}, 0
+		c.raising.stop()
 	case c.reign != nil:
 		c.meet(now)
+	case c.raising.on:
 	case c.claimAt.IsZero(), !c.yields.IsZero() && !c.lives(c.yields):
 		c.crown(now)
 	}
 }
 
-// open begins to watch. A node that was removed just before has left no trace; but
-// there was none before the first member of all, which gives itself the first rank.
-func (c *Core) open(now time.Time) {
-	switch self, ok := c.view.SelfMember(); {
-	case ok && self.UpNumber == 1:
-		c.blind = now
-	case ok && c.blind.IsZero():
-		c.blind = now.Add(c.set.Margin(len(c.view.Members)))
-	}
-}
-
-// rememberGone notes who was removed, for a later reign of this node too: the
-// next coordinator may be made by the same removal.
-func (c *Core) rememberGone(now time.Time, before, after *member.View) {
-	if before == nil {
-		return
-	}
-	// Those on the losing side still have all who were removed one after the other.
-	margin := c.set.Margin(len(before.Members) + len(c.gone))
-	for _, m := range before.Members {
-		if _, ok := after.Member(m.ID); ok {
-			continue
-		}
-		until := now.Add(margin)
-		if knowsItsEnd(before, m) || slices.Contains(after.Crashed, m.ID) { // no process is left to go on
-			until = now
-		}
-		c.gone = append(c.gone, departure{Member: m, until: until})
-	}
-}
-
-// knowsItsEnd tells of a removed node whether it may not go on unknowing. One that
-// was last seen exiting has confirmed its end; if it was unreachable then,
-// somebody confirmed it for it.
-func knowsItsEnd(v *member.View, m member.Member) bool {
-	return m.Status == member.Exiting && v.Reachable(m.ID)
-}
-
 // settle lets go of removed nodes whose margin has passed.
 func (c *Core) settle(now time.Time) {
-	var over []departure
-	c.gone = slices.DeleteFunc(c.gone, func(d departure) bool {
-		if now.Before(d.until) {
-			return false
-		}
-		over = append(over, d)
-		return true
-	})
+	over := c.gone.Settle(now)
 	if c.reign == nil || len(over) == 0 {
 		return
 	}
@@ -174,6 +146,12 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 	case protocol.GracefulShutdown:
 		c.reign.parties[from].leaving = true
 		c.relieve(now, from)
+	case protocol.Staying:
+		c.stays(from)
+	case protocol.WishesKept:
+		each(m.Kept, func(t protocol.Tenure) { c.wishKept(from, t) })
+	case protocol.Loads:
+		each(m.Loads, func(l protocol.Load) { c.measured(from, l) })
 	case protocol.Arriving: // every node has answered, coordinator or not
 	}
 }
@@ -215,6 +193,7 @@ func (c *Core) beat(now time.Time) {
 	if !c.claimAt.IsZero() && !now.Before(c.claimAt) {
 		c.crown(now)
 	}
+	c.raiseAgain(now)
 	if c.reign == nil || now.Before(c.beatAt) {
 		return
 	}
@@ -226,14 +205,25 @@ func (c *Core) beat(now time.Time) {
 		c.moveOn(now, s)
 	}
 	c.stopAgain(now)
+	c.tellWishes(now)
 	c.placeAll(now)
 	c.rebalance(now)
 }
 
 func (c *Core) wake() time.Time {
+	wake := c.raising.wake()
+	for _, t := range [...]time.Time{c.claimAt, c.reignWake(), c.saveWake()} {
+		if !t.IsZero() && (wake.IsZero() || t.Before(wake)) {
+			wake = t
+		}
+	}
+	return wake
+}
+
+func (c *Core) reignWake() time.Time {
 	switch {
 	case c.reign == nil:
-		return c.claimAt
+		return time.Time{}
 	case c.pending():
 		return c.beatAt
 	case c.set.RebalanceEvery > 0:
@@ -248,7 +238,7 @@ func (c *Core) wake() time.Time {
 // pending tells whether the next beat has anything to do but to rebalance.
 func (c *Core) pending() bool {
 	r := c.reign
-	if !r.surveyed || len(c.gone) > 0 || len(r.copies) > 0 || len(r.wanted) > 0 || len(r.state.orphans) > 0 {
+	if !r.surveyed || len(c.gone.Gone()) > 0 || len(r.copies) > 0 || len(r.wanted) > 0 || len(r.state.orphans) > 0 || r.unkept() {
 		return true
 	}
 	for id, p := range r.parties { // any order: only whether there is one

@@ -3,11 +3,11 @@ package coordinator
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/member/membertest"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 )
 
@@ -70,33 +70,8 @@ func (r *rig) wait(d time.Duration) {
 	r.step(Tick{})
 }
 
-// view steps a membership of "name Status" or "name Status unreachable", the
-// oldest first; "name Removed crashed" is no member.
-func (r *rig) view(members ...string) {
-	v := &member.View{Self: a, DataCenter: "dc"}
-	for i, m := range members {
-		word := strings.Fields(m)
-		status, ok := member.ParseStatus(word[1])
-		if !ok {
-			r.t.Fatalf("status in %q", m)
-		}
-		if status == member.Removed {
-			v.Crashed = append(v.Crashed, node(word[0]))
-			continue
-		}
-		m := member.Member{ID: node(word[0]), Status: status, UpNumber: i + 1, DataCenter: "dc"}
-		if status == member.Joining {
-			m.UpNumber = member.NeverUp
-		}
-		v.Members = append(v.Members, m)
-		if len(word) > 2 {
-			v.Unreachable = append(v.Unreachable, node(word[0]))
-		}
-	}
-	slices.SortFunc(v.Members, func(a, b member.Member) int { return a.ID.Compare(b.ID) })
-	slices.SortFunc(v.Unreachable, member.ID.Compare)
-	r.step(ViewChanged{View: v})
-}
+// view steps a membership as [membertest.View] reads it.
+func (r *rig) view(members ...string) { r.step(ViewChanged{View: membertest.View(r.t, a, members...)}) }
 
 // place has shards hosted, one after the other, and confirmed.
 func (r *rig) place(shards ...string) {
@@ -156,10 +131,19 @@ func TestUnclaimedShardWaitsForAllWhoCanHost(t *testing.T) {
 		{"the last has not joined the type", func(r *rig) { r.step(NoPort{From: c}) }, a},
 		{"the last is unreachable", func(r *rig) { r.view("a Up", "b Up", "c Up unreachable") }, nobody},
 		{"the last is down", func(r *rig) { r.view("a Up", "b Up", "c Down") }, nobody},
-		{"its margin runs", func(r *rig) { r.view("a Up", "b Up", "c Down"); r.view("a Up", "b Up"); r.wait(4 * time.Second) }, nobody},
-		{"its margin is over", func(r *rig) { r.view("a Up", "b Up", "c Down"); r.view("a Up", "b Up"); r.wait(5 * time.Second) }, a},
-		{"it has left", func(r *rig) { r.view("a Up", "b Up", "c Exiting"); r.view("a Up", "b Up") }, a},
-		{"it exited, as far as others could tell", func(r *rig) { r.view("a Up", "b Up", "c Exiting unreachable"); r.view("a Up", "b Up") }, nobody},
+		{"its margin runs", func(r *rig) {
+			r.view("a Up", "b Up", "c Down")
+			r.view("a Up", "b Up", "c Removed downed")
+			r.wait(4 * time.Second)
+		}, nobody},
+		{"its margin is over", func(r *rig) {
+			r.view("a Up", "b Up", "c Down")
+			r.view("a Up", "b Up", "c Removed downed")
+			r.wait(5 * time.Second)
+		}, a},
+		{"it has left", func(r *rig) { r.view("a Up", "b Up", "c Exiting"); r.view("a Up", "b Up", "c Removed exited") }, a},
+		{"it has left, while nobody looked", func(r *rig) { r.view("a Up", "b Up", "c Removed exited") }, a},
+		{"it exited, as far as others could tell", func(r *rig) { r.view("a Up", "b Up", "c Exiting"); r.view("a Up", "b Up") }, nobody},
 		{"it names the shard", func(r *rig) { r.report(c, at("1", 1, 5)) }, c},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -183,10 +167,10 @@ func TestSuccessorRemembersWhoWasRemoved(t *testing.T) {
 	r := &rig{t: t, core: New(a, Settings{Agree: "x", Margin: seconds(5)}), now: time.Unix(0, 0)}
 	r.view("b Up", "a Up")
 	r.view("b Down", "a Up")
-	r.view("a Up")
+	r.view("a Up", "b Removed downed")
 	r.report(a)
 	r.from(a, protocol.GetShardHomes{Shards: []string{"1"}})
-	if got := r.core.Why("1"); len(got) != 1 || !slices.Equal(got[0].On, []member.ID{b}) {
+	if got := r.core.Why("1"); len(got) != 1 || !on(got[0], b) {
 		t.Errorf("waits for %v, want b", got)
 	}
 	r.wait(5 * time.Second)
@@ -289,7 +273,7 @@ func TestSilentRegionKeepsARebalanceButNotALeave(t *testing.T) {
 		}
 		r.wait(2 * time.Second)
 		r.says(c, protocol.BeginHandOff{Moves: []protocol.Move{{Tenure: h.Tenure, Host: a, Next: epoch(1, 2)}}})
-		if got := r.core.Why("1"); len(got) != 1 || !slices.Equal(got[0].On, []member.ID{c}) {
+		if got := r.core.Why("1"); len(got) != 1 || !on(got[0], c) {
 			t.Errorf("waits for %v, want c", got)
 		}
 		r.wait(3 * time.Second)
@@ -303,6 +287,33 @@ func TestSilentRegionKeepsARebalanceButNotALeave(t *testing.T) {
 		r.from(c, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: "1", Next: epoch(1, 2)}}})
 		r.says(a) // too late
 	}
+}
+
+// A node that has left is a member for a while yet.
+func TestLeaversThatHaveEndedAreNotWaitedFor(t *testing.T) {
+	r := surveyed(t, Settings{})
+	r.place("1", "2")
+	r.view("a Up", "b Up", "c Exiting")
+	begin := func(shard string) {
+		r.core.begin(r.now, r.core.reign.shards[shard])
+		for _, id := range []member.ID{a, b} {
+			r.from(id, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: shard, Next: r.core.reign.shards[shard].move.next}}})
+		}
+	}
+	begin("1")
+	r.says(a) // waits for c
+	r.step(NoPort{From: c})
+	r.says(a, protocol.HandOff{Moves: []protocol.Leaving{{Tenure: at("1", 1, 1), Next: epoch(1, 3)}}})
+	begin("2")
+	r.says(b, protocol.HandOff{Moves: []protocol.Leaving{{Tenure: at("2", 1, 2), Next: epoch(1, 4)}}})
+
+	next := newRig(t, Settings{}) // who comes to reign later
+	next.view("b Up", "a Up", "c Exiting")
+	next.step(NoPort{From: c})
+	next.view("b Leaving", "a Up", "c Exiting")
+	next.report(a)
+	next.report(b)
+	next.tells(Surveyed{Term: next.core.Term()})
 }
 
 func TestDeadRegionsAreNotWaitedFor(t *testing.T) {
@@ -323,7 +334,7 @@ func TestShardsOfADownedHostRestForTheMargin(t *testing.T) {
 		t.Fatalf("shard 3 is on %s", r.home("3").Host)
 	}
 	r.view("a Up", "b Up", "c Down")
-	r.view("a Up", "b Up")
+	r.view("a Up", "b Up", "c Removed downed")
 	r.from(b, protocol.GetShardHomes{Shards: []string{"3"}})
 	r.wait(4 * time.Second)
 	r.says(b)
@@ -353,7 +364,7 @@ func TestDescribeNamesWhatWaitsForWhom(t *testing.T) {
 	want := `term 1, 1 shards, still asking
 region a:1#1: 
 region b:1#1: 2
-shard 1 waits for reports of members that may host it, on c:1#1
+shard 1 waits for home: a new coordinator gives out what nobody hosts when all that may host it have said what they host; c:1#1 has not answered
 `
 	if got := r.core.Describe(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -385,3 +396,6 @@ func TestDrainingShardIsNobodysHome(t *testing.T) {
 	r.from(c, protocol.GetShardHomes{Shards: []string{"1"}})
 	r.says(c)
 }
+
+// on tells whether a wait is for that node alone.
+func on(w member.Wait, id member.ID) bool { return len(w.On) == 1 && w.On[0].Node == id }

@@ -14,7 +14,7 @@ func FuzzStep(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		r := newRig(t, Settings{RebalanceEvery: time.Second, Margin: seconds(1)})
+		r := newRig(t, Settings{RebalanceEvery: time.Second, Margin: seconds(1), Stored: seed%3 == 0})
 		views := [][]string{
 			{"a Up", "b Up", "c Up"},
 			{"a Up", "b Leaving", "c Up"},
@@ -44,7 +44,7 @@ func anyInput(rng *rand.Rand, core *Core) Input {
 	report := protocol.Report{
 		Term: core.Term(), Coordinator: a, Proxy: rng.IntN(9) == 0, Leaving: rng.IntN(9) == 0,
 		Hosted:   []protocol.Hosted{{Tenure: tenure, Draining: rng.IntN(2) == 0}, {Tenure: at(shard, 0, 1)}},
-		Released: tenures,
+		Released: tenures, Wishes: []protocol.Wish{{Shard: shard, To: from.Address, At: e}},
 	}
 	inputs := []Input{
 		Tick{},
@@ -57,6 +57,13 @@ func anyInput(rng *rand.Rand, core *Core) Input {
 		Received{from, protocol.BeginHandOffAck{Acks: []protocol.Ack{{Shard: shard, Next: e, Marked: true}}}},
 		Received{from, protocol.GracefulShutdown{}},
 		Received{from, protocol.Claim{}},
+		Received{from, protocol.Staying{}},
+		Received{from, protocol.WishesKept{Kept: tenures}},
+		Received{from, protocol.Loads{Loads: []protocol.Load{{Shard: shard, Messages: rng.Uint64(), Seconds: rng.Uint64()}}}},
+		Wish{Shard: shard, To: from.Address, Now: rng.IntN(2) == 0},
+		Wish{Shard: shard},
+		Release{Shard: shard},
+		Raised{Term: uint64(rng.IntN(9))},
 	}
 	return inputs[rng.IntN(len(inputs))]
 }

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,6 +29,9 @@ func TestMarginIsThatOfTheClusterBeforeTheRemovals(t *testing.T) {
 				members := []string{"a Up", "b Up"}
 				for i := len(members); i < n; i++ {
 					members = append(members, fmt.Sprintf("n%d Up", i))
+				}
+				for i := n; i < slices.Max(tt.views); i++ {
+					members = append(members, fmt.Sprintf("n%d Removed downed", i))
 				}
 				r.view(members...)
 			}

@@ -215,25 +215,3 @@ func (c *Core) relieve(now time.Time, id member.ID) {
 		c.evict(now, c.reign.shard(name))
 	}
 }
-
-// rebalance asks the strategy, from time to time, what should move.
-func (c *Core) rebalance(now time.Time) {
-	r := c.reign
-	if c.set.RebalanceEvery < 0 || now.Before(r.rebalanceAt) {
-		return
-	}
-	r.rebalanceAt = now.Add(c.set.RebalanceEvery)
-	candidates := c.candidates()
-	if !r.surveyed || len(candidates) == 0 {
-		return
-	}
-	var busy []string
-	for _, s := range r.sorted() {
-		if _, ok := c.home(s); ok && (s.move != nil || !s.started) {
-			busy = append(busy, s.name)
-		}
-	}
-	for _, name := range c.set.Strategy.Rebalance(c.placementState(candidates), busy) {
-		c.begin(now, r.shard(name))
-	}
-}

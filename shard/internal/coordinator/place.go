@@ -3,6 +3,7 @@ package coordinator
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
@@ -19,6 +20,7 @@ type shard struct {
 	move     *move          // not nil while the home hands it over
 	previous protocol.Home  // who may have something to carry over; zero for nobody
 	audience nodes          // who must hear of the next home
+	shuns    member.ID      // who should not get it again, if there is anybody else
 	hostDue  time.Time      // when the home is told again to host it
 	since    time.Time      // of the present state, for Why
 }
@@ -101,31 +103,64 @@ func (c *Core) place(now time.Time, s *shard, candidates []placement.Region) {
 	if allocated || !r.surveyed && s.epoch.IsZero() || len(candidates) == 0 {
 		return
 	}
-	id, ok := c.set.Strategy.Allocate(c.placementState(candidates), s.name)
+	if others := without(candidates, s.shuns); len(others) > 0 {
+		candidates = others
+	}
+	state := c.placementState(candidates)
+	id, ok := c.strategy(state).Allocate(state, s.name)
 	if !ok || !slices.ContainsFunc(candidates, func(r placement.Region) bool { return r.ID == id }) {
 		return
 	}
 	s.epoch = r.epoch()
-	s.started, s.ending, s.hostDue, s.since = false, false, now, now
+	s.started, s.ending, s.hostDue, s.since, s.shuns = false, false, now, now, member.ID{}
+	r.unmeasure(s.name)
 	delete(r.wanted, s.name)
 	r.apply(ShardAllocated{Shard: s.name, Region: id})
 	c.hostAgain(now, s)
 }
 
-// candidates are the regions that may get a shard: registered, hosting, of the
-// same settings, on members that are Up, reachable and not leaving (SHD-10).
+func without(regions []placement.Region, id member.ID) []placement.Region {
+	return slices.DeleteFunc(slices.Clone(regions), func(r placement.Region) bool { return r.ID == id })
+}
+
+// candidates are the regions that may get a shard (SHD-10).
 func (c *Core) candidates() []placement.Region {
-	return slices.DeleteFunc(c.reign.state.Regions(), func(r placement.Region) bool {
-		p := c.reign.parties[r.ID]
-		m, ok := c.view.Member(r.ID)
-		return !ok || m.Status != member.Up || !m.HasRole(c.set.Role) || !c.view.Reachable(r.ID) || p.leaving || p.disagrees
-	})
+	return slices.DeleteFunc(c.reign.state.Regions(), func(r placement.Region) bool { return c.unfit(r.ID) != "" })
+}
+
+// unfit tells why a node gets no shard, or nothing when it may get one: it is
+// Up, reachable, registered, of the same settings and not leaving.
+func (c *Core) unfit(id member.ID) string {
+	m, in := c.view.Member(id)
+	p := c.reign.parties[id]
+	switch {
+	case !in:
+		return "is no member"
+	case !m.HasRole(c.set.Role):
+		return "has not the role " + strconv.Quote(c.set.Role)
+	case m.Status != member.Up:
+		return "is " + m.Status.String()
+	case !c.view.Reachable(id):
+		return "cannot be reached"
+	case p == nil, !p.answered && !p.absent:
+		return "has not registered yet"
+	case p.absent:
+		return "has not joined the type"
+	case p.proxy:
+		return "only routes"
+	case p.leaving:
+		return "is giving away its shards"
+	case p.disagrees:
+		return "declares the type differently"
+	}
+	return ""
 }
 
 func (c *Core) placementState(regions []placement.Region) placement.State {
 	return placement.State{
 		Regions: regions, Members: c.view.Members,
 		Unreachable: c.view.Unreachable, DataCenter: c.view.DataCenter,
+		Homes: c.reign.homes, Loads: c.reign.loads,
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/margin"
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/placement"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 )
 
@@ -22,9 +24,13 @@ type reign struct {
 	shards  map[string]*shard
 	wanted  map[string]struct{} // asked for, and in nobody's report yet
 	copies  []doublet
+	wishes  map[string]*wish
+	homes   map[string]member.Address // of the wishes that are for an address
+	loads   map[string]placement.Load // what was measured of shards at their homes
 
 	surveyed    bool // everybody who can host has answered, once
 	rebalanceAt time.Time
+	unrest
 }
 
 // A party is a node that may have a region of the type.
@@ -42,17 +48,32 @@ type party struct {
 // crown begins a reign above all terms that were heard of. Terms are kept by
 // those who obey them, so a coordinator that dies before anybody has heard it
 // takes its term along; but its successor is younger, and the rank of age is a
-// number that such a term cannot have reached.
+// number that such a term cannot have reached. With a store, it must raise the
+// term first: see raise.go.
 func (c *Core) crown(now time.Time) {
 	self, _ := c.view.SelfMember()
 	c.heard = max(c.heard+1, uint64(self.UpNumber))
-	c.claimAt, c.yields, c.beatAt = time.Time{}, member.ID{}, now
+	c.claimAt, c.yields = time.Time{}, member.ID{}
+	if c.set.Stored {
+		c.raising.begin(c.heard, now.Add(c.set.RaiseWithin))
+		return
+	}
+	c.begins(now, 0)
+}
+
+// begins is the first moment of a reign by the highest term. Its epochs count from
+// n.
+func (c *Core) begins(now time.Time, n uint64) {
+	c.beatAt = now
 	c.reign = &reign{
-		term: c.heard, since: now,
+		term: c.heard, n: n, since: now,
 		parties: map[member.ID]*party{},
 		state:   NewState(true),
 		shards:  map[string]*shard{},
 		wanted:  map[string]struct{}{},
+		wishes:  map[string]*wish{},
+		homes:   map[string]member.Address{},
+		loads:   map[string]placement.Load{},
 	}
 	if c.set.RebalanceEvery > 0 {
 		c.reign.rebalanceAt = now.Add(c.set.RebalanceEvery)
@@ -74,6 +95,7 @@ func (c *Core) crown(now time.Time) {
 func (c *Core) supersede(now time.Time, by member.ID) {
 	c.tell(Superseded{Term: c.reign.term, By: c.heard})
 	c.reign, c.claimAt = nil, now.Add(c.gap)
+	c.raising.stop()
 	c.gap = min(max(2*c.gap, c.set.Retry/8), c.set.Retry)
 	self, _ := c.view.SelfMember()
 	if m, ok := c.view.Member(by); ok && self.CompareAge(m) < 0 {
@@ -128,7 +150,7 @@ func (c *Core) meet(now time.Time) {
 		}
 		p, ok := r.parties[m.ID]
 		if !ok {
-			p = &party{claimDue: now, claimGap: c.set.Retry / 8}
+			p = &party{claimDue: now, claimGap: c.set.Retry / 8, absent: slices.Contains(c.retired, m.ID)}
 			r.parties[m.ID] = p
 		}
 		p.leaving = p.leaving || m.Status == member.Leaving || m.Status == member.Exiting
@@ -136,6 +158,7 @@ func (c *Core) meet(now time.Time) {
 	for _, s := range r.sorted() {
 		c.withoutTheDead(now, s)
 	}
+	c.notice(now)
 	c.beatAt = now // claims are due, leaving nodes to be relieved, orphans to be placed
 	c.survey(now)
 }
@@ -153,11 +176,24 @@ func (c *Core) claimAgain(now time.Time) {
 	}
 }
 
-// absent is a node's word that it has not joined the type: it hosts nothing and
-// sends nothing.
+// noPort hears that a node takes no part in the type.
+func (c *Core) noPort(now time.Time, id member.ID) {
+	if c.view == nil {
+		return
+	}
+	if m, ok := c.view.Member(id); ok && (m.Status == member.Leaving || m.Status == member.Exiting) {
+		c.retired.add(id)
+	}
+	if c.reign != nil {
+		c.absent(now, id)
+	}
+}
+
+// absent is a node's word that it takes no part in the type: it hosts nothing and
+// sends nothing. One that did, and leaves, does not any more.
 func (c *Core) absent(now time.Time, id member.ID) {
 	p := c.reign.parties[id]
-	if p == nil || p.answered {
+	if p == nil || p.answered && !p.leaving {
 		return
 	}
 	p.absent = true
@@ -218,6 +254,7 @@ func (c *Core) register(now time.Time, from member.ID, p *party, m protocol.Repo
 		each(m.Hosted, func(h protocol.Hosted) { c.found(now, from, h) })
 	}
 	each(m.Released, func(t protocol.Tenure) { c.released(now, from, t) })
+	c.learnWishes(now, from, m.Wishes)
 }
 
 // preload tells a region that joins a settled reign where all shards live, before
@@ -249,10 +286,10 @@ func (c *Core) welcome(to member.ID, p *party) {
 // not give.
 func (c *Core) survey(now time.Time) {
 	r := c.reign
-	if r.surveyed || now.Before(c.blind) || slices.ContainsFunc(c.view.Members, c.unheard) {
+	if r.surveyed || now.Before(c.gone.BlindUntil()) || slices.ContainsFunc(c.view.Members, c.unheard) {
 		return
 	}
-	if slices.ContainsFunc(c.gone, func(d departure) bool { return now.Before(d.until) && c.unheard(d.Member) }) {
+	if slices.ContainsFunc(c.gone.Gone(), func(d margin.Departure) bool { return now.Before(d.Until) && c.unheard(d.Member) }) {
 		return
 	}
 	r.surveyed, c.gap = true, 0

@@ -14,7 +14,9 @@ func TestVectorsHandoff(t *testing.T) {
 	vectortest.Run(t, "handoff", map[string]vectortest.Check{
 		"coordinator_state": vectortest.Kind(checkState),
 		"rebalance_worker":  vectortest.Kind(checkWorker),
-	}, "entity_transition", "entity_starter")
+		"entity_transition": vectortest.Kind(checkTransition),
+		"entity_starter":    vectortest.Kind(checkStarter),
+	})
 }
 
 // The vectors name regions by one word.

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 // Why tells what a shard waits for at the coordinator; nothing when it has a
 // home that is told to everybody, or when this node is not the coordinator.
-func (c *Core) Why(name string) []protocol.Wait {
+func (c *Core) Why(name string) []member.Wait {
 	if c.reign == nil {
 		return nil
 	}
@@ -21,50 +22,107 @@ func (c *Core) Why(name string) []protocol.Wait {
 	}
 	h, housed := c.home(s)
 	switch {
-	case !housed:
-		return []protocol.Wait{c.whyHomeless(s)}
-	case !c.lives(h.Node):
-		return []protocol.Wait{{For: "the margin after the removal of its host", On: []member.ID{h.Node}, Since: s.since, Until: c.until(h.Node)}}
-	case !s.started:
-		return []protocol.Wait{{For: "confirmation that it is hosted", On: []member.ID{h.Node}, Since: s.since}}
-	case s.move == nil && s.ending:
-		return []protocol.Wait{c.whyHomeless(s)}
-	case s.move == nil:
+	case !housed, c.lives(h.Node) && s.started && s.move == nil && s.ending:
+		return []member.Wait{c.whyHomeless(s)}
+	case c.lives(h.Node) && s.started && s.move == nil:
 		return nil
-	case s.move.Stage() == Announcing:
-		return []protocol.Wait{{For: "acknowledgement of its hand-over", On: s.move.Waiting(), Since: s.since, Until: s.move.deadline}}
 	}
-	return []protocol.Wait{{For: "the end of its entities", On: []member.ID{h.Node}, Since: s.since}}
+	return []member.Wait{c.whyUnsettled(s, h)}
 }
 
-func (c *Core) whyHomeless(s *shard) protocol.Wait {
-	if c.reign.surveyed || !s.epoch.IsZero() {
-		return protocol.Wait{For: "a region that is registered, Up, reachable and not leaving", Since: s.since}
+// Waits lists all that this coordinator waits for, in the order of shards.
+func (c *Core) Waits() []protocol.Waiting {
+	var waits []protocol.Waiting
+	if r := &c.raising; r.least != 0 {
+		w := member.Wait{What: member.WaitStore, Why: "the store has to raise the term of this node, which coordinates", Until: r.until}
+		if !r.on {
+			w.Why, w.Until = "this node coordinates by a term that the store has not raised yet", time.Time{}
+			w.Act = "see why the store does not answer"
+		}
+		waits = append(waits, protocol.Waiting{Wait: w})
 	}
-	w := protocol.Wait{For: "reports of members that may host it", Since: c.reign.since}
-	for _, m := range c.view.Members {
-		if c.unheard(m) {
-			w.On = append(w.On, m.ID)
+	if c.reign == nil {
+		return waits
+	}
+	for _, s := range c.reign.sorted() {
+		for _, w := range c.Why(s.name) {
+			waits = append(waits, protocol.Waiting{Shard: s.name, Wait: w})
 		}
 	}
-	for _, d := range c.gone {
-		if c.unheard(d.Member) {
-			w.On = append(w.On, d.ID)
-		}
-	}
-	if len(w.On) == 0 {
-		return protocol.Wait{For: "the margin of nodes that may have been removed before this one came", Since: c.reign.since, Until: c.blind}
+	return waits
+}
+
+// whyUnsettled tells why the home of a shard is told to nobody.
+func (c *Core) whyUnsettled(s *shard, h protocol.Home) member.Wait {
+	w := member.Wait{What: protocol.WaitHandOver, Since: s.since}
+	switch {
+	case !c.lives(h.Node):
+		w.What, w.Until = protocol.WaitHome, c.gone.Until(h.Node)
+		w.Why = "its host has gone, and is given time to notice that before the shard starts elsewhere"
+		w.On = protocol.Holdups([]member.ID{h.Node}, "may still run it")
+	case !s.started:
+		w.What = protocol.WaitHome
+		w.Why = "the node that was chosen for it has not confirmed that it hosts it"
+		w.On = protocol.Holdups([]member.ID{h.Node}, "has not confirmed")
+	case s.move.Stage() == Announcing:
+		w.Why, w.Until = "all nodes have to say that they have stopped sending to it", s.move.deadline
+		w.On = protocol.Holdups(s.move.Waiting(), "has not said so")
+	default:
+		w.Why, w.Until = "its host stops its entities", s.move.deadline
+		w.On = protocol.Holdups([]member.ID{h.Node}, "has not confirmed their end")
+		w.Act = "nobody, until their time is over; then see what the entities named in the log of the host are doing, or end that process"
 	}
 	return w
 }
 
-func (c *Core) until(id member.ID) time.Time {
-	for _, d := range c.gone {
-		if d.ID == id {
-			return d.until
+func (c *Core) whyHomeless(s *shard) member.Wait {
+	if c.reign.surveyed || !s.epoch.IsZero() {
+		return c.whyUntaken(s)
+	}
+	w := member.Wait{
+		What: protocol.WaitHome, Since: c.reign.since,
+		Why: "a new coordinator gives out what nobody hosts when all that may host it have said what they host",
+	}
+	for _, m := range c.view.Members {
+		if c.unheard(m) {
+			text := "has not answered"
+			if !c.view.Reachable(m.ID) {
+				text = "cannot be reached, and has to come back or be removed"
+			}
+			w.On = append(w.On, member.Holdup{Node: m.ID, Why: text})
 		}
 	}
-	return time.Time{} // downed, but not removed yet
+	for _, d := range c.gone.Gone() {
+		if c.unheard(d.Member) {
+			w.On = append(w.On, member.Holdup{Node: d.ID, Why: "was removed and may not know it yet"})
+			w.Until = d.Until
+		}
+	}
+	if len(w.On) == 0 {
+		w.Why, w.Until = "nodes may have been removed before this coordinator could see it, and are given time to notice", c.gone.BlindUntil()
+	}
+	return w
+}
+
+// whyUntaken tells of each node that may host why it gets no shard.
+func (c *Core) whyUntaken(s *shard) member.Wait {
+	w := member.Wait{What: protocol.WaitHome, Since: s.since, Why: "no node takes it"}
+	for _, m := range c.view.Members {
+		if m.DataCenter != c.view.DataCenter {
+			continue
+		}
+		if why := c.unfit(m.ID); why != "" {
+			w.On = append(w.On, member.Holdup{Node: m.ID, Why: why})
+		} else {
+			w.Why = "the strategy " + c.set.Strategy.Name() + " has chosen no node yet"
+		}
+	}
+	if c.set.Role != "" {
+		w.Act = "start a node with the role " + strconv.Quote(c.set.Role) + ", or mend what is said of those that run"
+	} else {
+		w.Act = "start a node, or mend what is said of those that run"
+	}
+	return w
 }
 
 // Describe gives the whole state in words, for logs and tests: a line for the

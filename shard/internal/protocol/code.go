@@ -29,6 +29,17 @@ const (
 	kindStaleRoute
 	kindArriving
 	kindHighestTerm
+	kindWishes
+	kindStaying
+	kindWishesKept
+	kindLoads
+	kindLook
+	kindWhereIs
+	kindHoused
+	kindElsewhere
+	kindHanding
+	kindHanded
+	kindReleased
 )
 
 func (Claim) kind() kind            { return kindClaim }
@@ -49,6 +60,10 @@ func (GracefulShutdown) kind() kind { return kindGracefulShutdown }
 func (StaleRoute) kind() kind       { return kindStaleRoute }
 func (Arriving) kind() kind         { return kindArriving }
 func (HighestTerm) kind() kind      { return kindHighestTerm }
+func (Wishes) kind() kind           { return kindWishes }
+func (Staying) kind() kind          { return kindStaying }
+func (WishesKept) kind() kind       { return kindWishesKept }
+func (Loads) kind() kind            { return kindLoads }
 
 // An Error is a fixed reason, to be compared with errors.Is.
 type Error string
@@ -110,6 +125,17 @@ var forms = [...]form{
 	kindStaleRoute:       formOf[StaleRoute](),
 	kindArriving:         formOf[Arriving](),
 	kindHighestTerm:      formOf[HighestTerm](),
+	kindWishes:           formOf[Wishes](),
+	kindStaying:          formOf[Staying](),
+	kindWishesKept:       formOf[WishesKept](),
+	kindLoads:            formOf[Loads](),
+	kindLook:             formOf[Look](),
+	kindWhereIs:          formOf[WhereIs](),
+	kindHoused:           formOf[Housed](),
+	kindElsewhere:        formOf[Elsewhere](),
+	kindHanding:          formOf[Handing](),
+	kindHanded:           formOf[Handed](),
+	kindReleased:         formOf[Released](),
 }
 
 func formOf[M Message, P interface {
@@ -139,6 +165,10 @@ func (m *ShardsStopped) code(c *coder)    { list(c, &m.Shards, (*coder).tenure) 
 func (m *GracefulShutdown) code(c *coder) {}
 func (m *Arriving) code(c *coder)         {}
 func (m *HighestTerm) code(c *coder)      { c.uint(&m.Term) }
+func (m *Wishes) code(c *coder)           { c.header(&m.Header); list(c, &m.Wishes, (*coder).wish) }
+func (m *Staying) code(c *coder)          {}
+func (m *WishesKept) code(c *coder)       { list(c, &m.Kept, (*coder).tenure) }
+func (m *Loads) code(c *coder)            { list(c, &m.Loads, (*coder).load) }
 func (m *StaleRoute) code(c *coder)       { c.text(&m.Shard); c.epoch(&m.Epoch) }
 
 func (m *HandOff) code(c *coder) {
@@ -155,6 +185,7 @@ func (m *Report) code(c *coder) {
 	c.flag(&m.Leaving)
 	list(c, &m.Hosted, (*coder).hosted)
 	list(c, &m.Released, (*coder).tenure)
+	list(c, &m.Wishes, (*coder).wish)
 }
 
 func (c *coder) header(h *Header)         { c.uint(&h.Term); c.uint(&h.Seq) }
@@ -166,17 +197,29 @@ func (c *coder) move(m *Move)             { c.tenure(&m.Tenure); c.node(&m.Host)
 func (c *coder) leaving(l *Leaving)       { c.tenure(&l.Tenure); c.epoch(&l.Next) }
 func (c *coder) ack(a *Ack)               { c.text(&a.Shard); c.epoch(&a.Next); c.flag(&a.Marked) }
 func (c *coder) hosted(h *Hosted)         { c.tenure(&h.Tenure); c.flag(&h.Draining) }
+func (c *coder) wish(w *Wish)             { c.text(&w.Shard); c.address(&w.To); c.epoch(&w.At) }
+func (c *coder) load(l *Load) {
+	c.text(&l.Shard)
+	c.uint(&l.Messages)
+	c.uint(&l.Bytes)
+	c.uint(&l.Seconds)
+}
 
 func (c *coder) node(id *member.ID) {
-	port, uid := uint64(id.Port), uint64(id.UID)
-	c.text(&id.Host)
-	c.uint(&port)
+	uid := uint64(id.UID)
+	c.address(&id.Address)
 	c.uint(&uid)
+	id.UID = int64(uid)
+}
+
+func (c *coder) address(a *member.Address) {
+	port := uint64(a.Port)
+	c.text(&a.Host)
+	c.uint(&port)
 	if port > 1<<16-1 {
-		c.bad = true
-		return
+		c.bad, port = true, 0
 	}
-	id.Port, id.UID = int(port), int64(uid)
+	a.Port = int(port)
 }
 
 // A coder walks over a message and either writes it or fills it in. Once bad, it

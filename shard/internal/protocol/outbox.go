@@ -101,3 +101,13 @@ func (m ShardsStopped) join(next Message) (Message, bool) {
 	n, ok := next.(ShardsStopped)
 	return m, ok && extend(&m.Shards, n.Shards)
 }
+
+func (m Wishes) join(next Message) (Message, bool) {
+	n, ok := next.(Wishes)
+	return m, ok && n.Term == m.Term && extend(&m.Wishes, n.Wishes)
+}
+
+func (m WishesKept) join(next Message) (Message, bool) {
+	n, ok := next.(WishesKept)
+	return m, ok && extend(&m.Kept, n.Kept)
+}

@@ -45,7 +45,7 @@ type Tenure struct {
 	Epoch Epoch
 }
 
-// A Message is an [Order], a [Word], a [StaleRoute] or a [HighestTerm].
+// A Message is an [Order], a [Word], a [Peer], a [StaleRoute] or a [HighestTerm].
 type Message interface {
 	kind() kind
 }
@@ -136,6 +136,13 @@ type (
 		Header
 		Shards []Tenure
 	}
+
+	// Wishes: keep these, and name them in every Report, so that the next
+	// coordinator knows them. Repeated until WishesKept comes.
+	Wishes struct {
+		Header
+		Wishes []Wish
+	}
 )
 
 // What regions say to a coordinator.
@@ -152,6 +159,7 @@ type (
 		Leaving     bool      // wants to hand over all it hosts, and gets no more
 		Hosted      []Hosted
 		Released    []Tenure // stopped here, but what was left over still waits here for a new home
+		Wishes      []Wish   // all that were heard of, sorted by shard
 	}
 
 	// Refused: I obey a higher term, or another coordinator of the same.
@@ -173,8 +181,20 @@ type (
 	// Repeated until a new home is known.
 	ShardsStopped struct{ Shards []Tenure }
 
-	// GracefulShutdown: this node leaves; take all its shards away. Repeated.
+	// GracefulShutdown: this node leaves, or is drained; take all its shards away.
+	// Repeated.
 	GracefulShutdown struct{}
+
+	// Staying: the node that was drained takes shards again. Repeated until
+	// Registered comes.
+	Staying struct{}
+
+	// WishesKept: these wishes, or newer ones, are kept here.
+	WishesKept struct{ Kept []Tenure }
+
+	// Loads: what was measured of shards that live here. Each one replaces what
+	// was said of the shard before.
+	Loads struct{ Loads []Load }
 
 	// Arriving: I have just joined the type, and may have told you before that I
 	// had not. Which is the highest term you have heard of? It is for every node
@@ -189,6 +209,9 @@ func (ShardsStarted) toCoordinator()    {}
 func (BeginHandOffAck) toCoordinator()  {}
 func (ShardsStopped) toCoordinator()    {}
 func (GracefulShutdown) toCoordinator() {}
+func (Staying) toCoordinator()          {}
+func (WishesKept) toCoordinator()       {}
+func (Loads) toCoordinator()            {}
 func (Arriving) toCoordinator()         {}
 
 // StaleRoute is what a region says to another that sent it a message for a
@@ -242,4 +265,22 @@ type Ack struct {
 type Hosted struct {
 	Tenure
 	Draining bool
+}
+
+// A Wish is that of somebody outside for a shard to live at an address, as far as
+// a region there can take it; the zero address takes an earlier one back. Of two
+// wishes for a shard the one with the higher At counts.
+type Wish struct {
+	Shard string
+	To    member.Address
+	At    Epoch
+}
+
+// A Load is what was measured of a shard. Rates are in thousandths, so that what
+// travels has one form.
+type Load struct {
+	Shard    string
+	Messages uint64 // handled in a thousand seconds
+	Bytes    uint64 // of these messages, in a thousand seconds
+	Seconds  uint64 // for how long this was measured
 }

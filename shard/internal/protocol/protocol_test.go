@@ -27,7 +27,7 @@ func every() []Message {
 		BeginHandOff{h, []Move{{t, id("a", 1), Epoch{7, 13}}}},
 		HandOff{h, []member.ID{id("a", 1), id("b", 2)}, []Leaving{{t, Epoch{7, 13}}}},
 		StopShards{h, []Tenure{t}},
-		Report{7, id("a", 1), "1000 shards", true, true, []Hosted{{t, true}, {t, false}}, []Tenure{t}},
+		Report{7, id("a", 1), "1000 shards", true, true, []Hosted{{t, true}, {t, false}}, []Tenure{t}, []Wish{{"320", id("a", 1).Address, Epoch{7, 14}}}},
 		Refused{9, id("a", 1)},
 		GetShardHomes{[]string{"320", "", "-1"}},
 		ShardsStarted{[]Tenure{t}},
@@ -37,6 +37,17 @@ func every() []Message {
 		StaleRoute{"320", Epoch{7, 12}},
 		Arriving{},
 		HighestTerm{7},
+		Wishes{h, []Wish{{"320", id("a", 1).Address, Epoch{7, 14}}, {Shard: "1"}}},
+		Staying{},
+		WishesKept{[]Tenure{t}},
+		Loads{[]Load{{"320", 1_000, 2_000_000, 10}, {}}},
+		Look{},
+		WhereIs{[]string{"320", "-1"}},
+		Housed{[]Leaving{{t, Epoch{7, 13}}}},
+		Elsewhere{[]string{"320"}},
+		Handing{[]Leaving{{t, Epoch{7, 13}}}},
+		Handed{[]Ack{{"320", Epoch{7, 13}, true}}},
+		Released{[]Tenure{t}},
 	}
 }
 

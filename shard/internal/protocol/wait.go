@@ -1,29 +1,26 @@
 package protocol
 
-import (
-	"fmt"
-	"strings"
-	"time"
+import "github.com/troupe-go/troupe/internal/member"
 
-	"github.com/troupe-go/troupe/internal/member"
+// What a shard waits for.
+const (
+	WaitHome     member.WaitKind = "home"      // for a node that hosts it, or for this node to hear of one
+	WaitHandOver member.WaitKind = "hand-over" // for a step of its way from one node to the next
+	WaitEnd      member.WaitKind = "end"       // for its entities here to end, so that it can move
+	WaitDecider  member.WaitKind = "decider"   // of a whole type: for somebody who decides where its shards live
 )
 
-// A Wait tells an operator what something stands still for.
-type Wait struct {
-	For   string      // such as "acknowledgement of the hand-over"
-	On    []member.ID // who must do something; empty when nobody in particular
-	Since time.Time   // zero when not known
-	Until time.Time   // when it is given up or tried another way; zero for never
+// Waiting is what a shard waits for; without one, the whole type.
+type Waiting struct {
+	Shard string
+	Wait  member.Wait
 }
 
-// String gives one line without the times, which each reader puts in its own form.
-func (w Wait) String() string {
-	if len(w.On) == 0 {
-		return w.For
+// Holdups says the same of several nodes.
+func Holdups(ids []member.ID, why string) []member.Holdup {
+	on := make([]member.Holdup, len(ids))
+	for i, id := range ids {
+		on[i] = member.Holdup{Node: id, Why: why}
 	}
-	on := make([]string, len(w.On))
-	for i, id := range w.On {
-		on[i] = id.String()
-	}
-	return fmt.Sprintf("%s, on %s", w.For, strings.Join(on, " "))
+	return on
 }

@@ -36,7 +36,7 @@ func (c *Core) arrive(now time.Time) {
 		})
 	case ok:
 		*a = arrival{begun: true, due: now, gap: c.set.Retry / 8}
-		if self.HasRole(c.set.Role) {
+		if self.HasRole(c.set.Role) && !c.set.Own {
 			a.unheard = c.reigned()
 		}
 	}

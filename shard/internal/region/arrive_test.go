@@ -70,7 +70,7 @@ func TestWhyNamesWhoseAnswerAnArrivalWaitsFor(t *testing.T) {
 	r := arriving(t)
 	r.from(a, protocol.HighestTerm{})
 	r.step(Wanted{Shard: "1"})
-	if why := r.core.Why("1"); len(why) != 1 || len(why[0].On) != 1 || why[0].On[0] != c {
+	if why := r.core.Why("1"); len(why) != 1 || len(why[0].On) != 1 || why[0].On[0].Node != c {
 		t.Errorf("why: %v, want c", why)
 	}
 }

@@ -17,12 +17,16 @@ type Core struct {
 	link link
 
 	leaving  bool
+	leftAt   time.Time // when that began
+	spared   bool      // gives away what it has and goes on
+	staying  bool      // is drained no more, and the coordinator has not confirmed that it knows
 	over     bool      // this node is down or removed: it owns nothing any more
 	leaveDue time.Time // when the coordinator is asked again to take all away
 	patience time.Time // how long a leave waits for those who are unreachable; zero for ever
 
 	shards map[string]*shard
-	beatAt time.Time // when what is pending is looked at next
+	wishes map[string]protocol.Wish // of operators, kept for the next coordinator
+	beatAt time.Time                // when what is pending is looked at next
 
 	box protocol.Outbox
 	out Output
@@ -61,7 +65,7 @@ type stray struct {
 
 // New makes the machine of a node. The zero fields of set get their defaults.
 func New(self member.ID, set Settings) *Core {
-	return &Core{self: self, set: set.withDefaults(), shards: map[string]*shard{}}
+	return &Core{self: self, set: set.withDefaults(), shards: map[string]*shard{}, wishes: map[string]protocol.Wish{}}
 }
 
 // Step feeds one input to the machine and returns what the shell must do. Time
@@ -77,6 +81,7 @@ func (c *Core) Step(now time.Time, in Input) Output {
 		c.received(now, in.From, in.Msg)
 	case NoPort:
 		c.answered(now, in.From)
+		c.link.absent(now, in.From)
 	case Wanted:
 		c.want(now, c.shard(in.Shard))
 	case Marked:
@@ -85,12 +90,23 @@ func (c *Core) Step(now time.Time, in Input) Output {
 		c.carryDone(now, in)
 	case StaleRoute:
 		c.strayed(now, in)
+	case Disowned:
+		c.disowned(now, in)
 	case Drained:
 		c.drained(now, in)
 	case Emptied:
 		c.emptied(now, in)
 	case Leave:
-		c.leaving, c.patience = true, in.Until
+		c.patience = in.Until
+		c.leave(now)
+	case Spare:
+		c.spare(now, in.On)
+	case Alone:
+		c.link.deserted(now, in.On)
+	case Measured:
+		if c.Registered() && len(in.Loads) > 0 {
+			c.say(c.link.obeyed, protocol.Loads{Loads: in.Loads})
+		}
 	case Tick: // beat does all there is
 	}
 	c.beat(now)
@@ -98,6 +114,7 @@ func (c *Core) Step(now time.Time, in Input) Output {
 }
 
 func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
+	c.link.present(from, c.set.Own)
 	switch m := msg.(type) {
 	case protocol.StaleRoute:
 		c.staleAt(now, from, m)
@@ -131,6 +148,8 @@ func (c *Core) received(now time.Time, from member.ID, msg protocol.Message) {
 		each(m.Moves, func(l protocol.Leaving) { c.handOff(now, l, m.From) })
 	case protocol.StopShards:
 		each(m.Shards, func(t protocol.Tenure) { c.stop(now, t) })
+	case protocol.Wishes:
+		each(m.Wishes, c.keep)
 	}
 }
 
@@ -153,8 +172,13 @@ func (c *Core) beat(now time.Time) {
 		c.tellStopped(now, s)
 		c.outwait(now, s)
 	}
-	if c.leaving {
+	switch {
+	case c.leaving:
 		c.giveAway(now)
+	case c.spared && c.hosts():
+		c.askRelief(now)
+	case c.staying:
+		c.stayAgain(now)
 	}
 }
 
@@ -171,7 +195,7 @@ func (c *Core) output(now time.Time) Output {
 
 // pending tells whether a later beat has anything to do.
 func (c *Core) pending() bool {
-	if c.leaving || c.unregistered() || len(c.link.unheard) > 0 {
+	if c.leaving || c.spared && c.hosts() || c.staying || c.unregistered() || len(c.link.unheard) > 0 {
 		return true
 	}
 	for _, s := range c.shards { // any order: only whether there is one

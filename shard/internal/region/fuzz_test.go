@@ -53,6 +53,7 @@ func anyInput(rng *rand.Rand, r *rig) Input {
 		Drained{shard, e},
 		Emptied{shard, e},
 		Tick{},
+		Spare{On: rng.IntN(2) == 0},
 		Received{from, protocol.Claim{Header: head}},
 		Received{from, protocol.Registered{Header: head}},
 		Received{from, protocol.ShardHomes{Header: head, Homes: []protocol.Home{{Tenure: tenure, Node: from}}}},
@@ -60,6 +61,7 @@ func anyInput(rng *rand.Rand, r *rig) Input {
 		Received{from, protocol.BeginHandOff{Header: head, Moves: []protocol.Move{{Tenure: tenure, Host: from, Next: next}}}},
 		Received{from, protocol.HandOff{Header: head, From: []member.ID{from}, Moves: []protocol.Leaving{{Tenure: tenure, Next: next}}}},
 		Received{from, protocol.StopShards{Header: head, Shards: []protocol.Tenure{tenure}}},
+		Received{from, protocol.Wishes{Header: head, Wishes: []protocol.Wish{{Shard: shard, To: from.Address, At: e}}}},
 		Received{from, protocol.StaleRoute{Shard: shard, Epoch: e}},
 		Received{from, protocol.Refused{Highest: 7}},
 	}

@@ -56,10 +56,11 @@ func (c *Core) host(now time.Time, a protocol.Assignment) {
 		return
 	case s.tenancy != nil:
 		return // its end must come first
-	case !s.ended.Less(a.Epoch), a.Epoch.Less(s.known), c.leaving, !self.HasRole(c.set.Role), !c.set.Exists(a.Shard):
-		if c.leaving {
+	case !s.ended.Less(a.Epoch), a.Epoch.Less(s.known), c.leaving, c.spared, !self.HasRole(c.set.Role), !c.set.Exists(a.Shard):
+		if c.leaving || c.spared {
 			c.say(c.link.obeyed, protocol.GracefulShutdown{})
 		}
+		c.refuseLow()
 		c.deny(a.Tenure)
 		return
 	}
@@ -161,10 +162,16 @@ func (c *Core) stop(now time.Time, tenure protocol.Tenure) {
 	case t == nil, t.epoch != tenure.Epoch:
 		c.deny(tenure)
 	case t.stage != killed:
-		c.leaveHere(now, s)
-		t.stage, t.since, t.await = killed, now, member.ID{}
-		c.do(Kill{Shard: s.name})
+		c.kill(now, s)
 	}
+}
+
+// kill ends a tenure that is not this node's any more.
+func (c *Core) kill(now time.Time, s *shard) {
+	c.leaveHere(now, s)
+	t := s.tenancy
+	t.stage, t.since, t.await = killed, now, member.ID{}
+	c.do(Kill{Shard: s.name})
 }
 
 func (c *Core) drained(now time.Time, in Drained) {
@@ -216,14 +223,17 @@ func (c *Core) outlive(now time.Time, s *shard, dead []member.ID) {
 	c.drainIfReady(now, s)
 }
 
+func (c *Core) leave(now time.Time) {
+	if !c.leaving {
+		c.leaving, c.leftAt = true, now
+	}
+}
+
 // giveAway is what a leaving node does until it is clear: it asks to be relieved
 // of its shards, or ends them itself where there is nobody to take them.
 func (c *Core) giveAway(now time.Time) {
 	if !c.alone(now) {
-		if c.Registered() && !now.Before(c.leaveDue) {
-			c.leaveDue = now.Add(c.set.Retry)
-			c.say(c.link.obeyed, protocol.GracefulShutdown{})
-		}
+		c.askRelief(now)
 		return
 	}
 	for _, s := range c.sorted() {
@@ -238,7 +248,7 @@ func (c *Core) giveAway(now time.Time) {
 // alone tells whether no other member could host now or soon what is here.
 func (c *Core) alone(now time.Time) bool {
 	patient := c.patience.IsZero() || now.Before(c.patience)
-	if c.view == nil || c.link.disagrees {
+	if c.view == nil || c.link.disagrees || c.uncoordinated(now) {
 		return true
 	}
 	return !slices.ContainsFunc(c.view.Members, func(m member.Member) bool {

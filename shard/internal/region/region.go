@@ -10,6 +10,7 @@
 package region
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
@@ -20,6 +21,10 @@ import (
 type Settings struct {
 	Role  string // of the members that host the type; the others are proxies: they route only
 	Agree string // what all regions of the type must have in common, such as the number of shards; compared, never read
+
+	// Own: the authority is always that of this node itself, as in a ring, and
+	// nobody else is obeyed. Otherwise it is the coordinator: the oldest member.
+	Own bool
 
 	Exists func(string) bool // whether there is a shard of that name; others are never hosted. nil: all exist
 
@@ -33,18 +38,11 @@ func (s Settings) withDefaults() Settings {
 	if s.Exists == nil {
 		s.Exists = func(string) bool { return true }
 	}
-	s.Retry = positive(s.Retry, 2*time.Second)
-	s.HandOffTimeout = positive(s.HandOffTimeout, time.Minute)
-	s.MarkTimeout = min(positive(s.MarkTimeout, 5*time.Second), s.HandOffTimeout)
-	s.CarryTimeout = min(positive(s.CarryTimeout, 10*time.Second), s.HandOffTimeout)
+	s.Retry = cmp.Or(s.Retry, 2*time.Second)
+	s.HandOffTimeout = cmp.Or(s.HandOffTimeout, time.Minute)
+	s.MarkTimeout = min(cmp.Or(s.MarkTimeout, 5*time.Second), s.HandOffTimeout)
+	s.CarryTimeout = min(cmp.Or(s.CarryTimeout, 10*time.Second), s.HandOffTimeout)
 	return s
-}
-
-func positive(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return otherwise
 }
 
 // An Input is what happened.
@@ -86,6 +84,12 @@ type (
 		Shard string
 		Epoch protocol.Epoch
 	}
+	// Disowned: the store has refused what was written in the name of the tenure of
+	// this Epoch, for the shard has got another owner, by the epoch Highest.
+	Disowned struct {
+		Shard          string
+		Epoch, Highest protocol.Epoch
+	}
 	// Drained: all entities of a shard that was told to Drain or Kill have ended.
 	Drained struct {
 		Shard string
@@ -102,6 +106,14 @@ type (
 	// could take it are unreachable they are waited for until then, for they may
 	// come back; zero for as long as they are members.
 	Leave struct{ Until time.Time }
+	// Spare: this node is drained: it gets no more shards and gives away what it has, as far as there
+	// is anybody to take it, until it is told otherwise.
+	Spare struct{ On bool }
+	// Alone: with an authority of its own, nobody will take what is here when this node
+	// leaves, as far as that authority knows; or somebody may, again.
+	Alone struct{ On bool }
+	// Measured: the loads of shards that are hosted here, for the coordinator.
+	Measured struct{ Loads []protocol.Load }
 	// Tick: the time of Wake has come. One too many does no harm.
 	Tick struct{}
 )
@@ -113,9 +125,13 @@ func (Wanted) input()      {}
 func (Marked) input()      {}
 func (CarryDone) input()   {}
 func (StaleRoute) input()  {}
+func (Disowned) input()    {}
 func (Drained) input()     {}
 func (Emptied) input()     {}
 func (Leave) input()       {}
+func (Spare) input()       {}
+func (Alone) input()       {}
+func (Measured) input()    {}
 func (Tick) input()        {}
 
 // Output is what the shell must do: first Do, then Send, for a message may tell
@@ -218,8 +234,15 @@ type (
 		Shard string
 		From  member.ID
 	}
+	// TenureDenied: the shard is stopped here at once, for the store knows a higher
+	// epoch of it than the one by which it is hosted.
+	TenureDenied struct {
+		Shard          string
+		Epoch, Highest protocol.Epoch
+	}
 )
 
+func (TenureDenied) event()   {}
 func (Disagrees) event()      {}
 func (MarkersMissing) event() {}
 func (CarryMissing) event()   {}

@@ -3,20 +3,16 @@ package region
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/member/membertest"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 )
 
-func id(host string) member.ID {
-	return member.ID{Address: member.Address{Host: host, Port: 1}, UID: 1}
-}
-
 var (
-	a, b, c = id("a"), id("b"), id("c")
+	a, b, c = membertest.Node("a"), membertest.Node("b"), membertest.Node("c")
 	nobody  member.ID
 )
 
@@ -75,28 +71,8 @@ func (r *rig) wait(d time.Duration) {
 	r.step(Tick{})
 }
 
-// view steps a membership of "name Status" or "name Status unreachable", the
-// oldest first.
-func (r *rig) view(members ...string) {
-	v := &member.View{Self: b, DataCenter: "dc"}
-	for i, m := range members {
-		name, unreachable := strings.CutSuffix(m[2:], " unreachable")
-		if unreachable {
-			v.Unreachable = append(v.Unreachable, id(m[:1]))
-		}
-		status, ok := member.ParseStatus(name)
-		if !ok {
-			r.t.Fatalf("status in %q", m)
-		}
-		up := i + 1
-		if status == member.Joining {
-			up = member.NeverUp
-		}
-		v.Members = append(v.Members, member.Member{ID: id(m[:1]), Status: status, UpNumber: up, DataCenter: "dc"})
-	}
-	slices.SortFunc(v.Members, func(a, b member.Member) int { return a.ID.Compare(b.ID) })
-	r.step(ViewChanged{View: v})
-}
+// view steps a membership as [membertest.View] reads it.
+func (r *rig) view(members ...string) { r.step(ViewChanged{View: membertest.View(r.t, b, members...)}) }
 
 func (r *rig) host(t protocol.Tenure, previous member.ID) {
 	r.from(a, protocol.HostShards{Header: r.head(r.core.Term()), Shards: []protocol.Assignment{{Tenure: t, Previous: previous}}})
@@ -280,7 +256,7 @@ func TestRegionWaitsForMarkersOfTheLivingAndNotForEver(t *testing.T) {
 	r.does(Drain{Shard: "1", Epoch: epoch(3, 1), Deadline: r.now.Add(time.Minute)})
 
 	r = marking()
-	if got := r.core.Why("1"); len(got) != 1 || !slices.Equal(got[0].On, []member.ID{c}) {
+	if got := r.core.Why("1"); len(got) != 1 || !on(got[0], c) {
 		t.Errorf("waits for %v, want markers of c", got)
 	}
 	r.wait(5 * time.Second)
@@ -318,8 +294,7 @@ func TestRegionHoldsOthersUntilThePreviousHostIsDone(t *testing.T) {
 
 	r = registered(t)
 	r.host(at(3, 2), c)
-	r.view("a Up", "b Up", "c Exiting")
-	r.view("a Up", "b Up") // what it carried over may come later than this news
+	r.view("a Up", "b Up", "c Removed exited") // what it carried over may come later than this news
 	r.does()
 	r.step(CarryDone{From: c, Shard: "1", Epoch: epoch(3, 2)})
 	r.does(Open{Shard: "1", Epoch: epoch(3, 2)})
@@ -458,3 +433,6 @@ func BenchmarkStepWanted(b *testing.B) {
 		core.Step(now, Wanted{Shard: "1"})
 	}
 }
+
+// on tells whether a wait is for that node alone.
+func on(w member.Wait, id member.ID) bool { return len(w.On) == 1 && w.On[0].Node == id }

@@ -20,6 +20,7 @@ type link struct {
 	disagrees bool      // it has other settings
 	expected  member.ID // zero when there is nobody
 	joined    bool      // this node has been a member
+	without   time.Time // since when the expected one has not joined the type, or nobody may take what is here; zero when that is not so
 
 	reportDue time.Time
 	reportGap time.Duration
@@ -54,17 +55,29 @@ func (c *Core) viewChanged(now time.Time, v *member.View) {
 	}
 	c.link.joined = ok
 	c.arrive(now)
-	c.leaving = c.leaving || self.Status == member.Leaving || self.Status == member.Exiting
+	if self.Status == member.Leaving || self.Status == member.Exiting {
+		c.leave(now)
+	}
 	c.forgetTheDead(now, dead)
 
-	oldest, _ := v.Oldest(c.set.Role, member.Up)
-	if oldest.ID != c.link.expected {
-		c.link.expected = oldest.ID
+	if expected := c.authority(); expected != c.link.expected {
+		c.link.expected, c.link.without = expected, time.Time{}
 		if c.unregistered() {
 			c.hurry(now)
 		}
 	}
 	c.beatAt = now // a leave may have become lonely, a report due
+}
+
+// authority is the node that decides for this region, by its own view; zero when
+// there is none.
+func (c *Core) authority() member.ID {
+	if c.set.Own {
+		self, _ := c.view.SelfMember()
+		return self.ID
+	}
+	oldest, _ := c.view.Oldest(c.set.Role, member.Up)
+	return oldest.ID
 }
 
 // crashed lists the members that went from one view to the next and will be
@@ -77,7 +90,8 @@ func crashed(before, after *member.View) []member.ID {
 	var dead []member.ID
 	for _, m := range before.Members {
 		now, ok := after.Member(m.ID)
-		if ok && now.Status == member.Down || !ok && m.Status != member.Exiting {
+		end, _ := after.End(m.ID)
+		if ok && now.Status == member.Down || !ok && end != member.Exited {
 			dead = append(dead, m.ID)
 		}
 	}
@@ -108,7 +122,11 @@ func (c *Core) lives(id member.ID) bool {
 // whatever the membership says about who should be coordinator.
 func (c *Core) obeys(now time.Time, from member.ID, order protocol.Order) bool {
 	l, h := &c.link, order.Head()
-	if !l.arrived() {
+	switch {
+	case c.set.Own && from != c.self:
+		c.disagreeWith(from, order)
+		return false
+	case !l.arrived():
 		return false // it is said again
 	}
 	switch _, claim := order.(protocol.Claim); {
@@ -126,6 +144,15 @@ func (c *Core) obeys(now time.Time, from member.ID, order protocol.Order) bool {
 	}
 	l.seq = h.Seq
 	return true
+}
+
+// disagreeWith tells a coordinator of a type that has a ring here that it need not
+// wait for this region, and that the two declare the type differently. As long as
+// anything is hosted here it has to wait.
+func (c *Core) disagreeWith(coordinator member.ID, order protocol.Order) {
+	if _, claim := order.(protocol.Claim); claim && !c.hosts() {
+		c.say(coordinator, protocol.Report{Term: order.Head().Term, Coordinator: coordinator, Agree: c.set.Agree, Proxy: true})
+	}
 }
 
 func (c *Core) refusal() protocol.Refused {
@@ -158,7 +185,7 @@ func (c *Core) report(now time.Time, to member.ID) {
 	self, _ := c.view.SelfMember()
 	r := protocol.Report{
 		Term: l.term, Coordinator: l.obeyed,
-		Agree: c.set.Agree, Proxy: !self.HasRole(c.set.Role), Leaving: c.leaving,
+		Agree: c.set.Agree, Proxy: !self.HasRole(c.set.Role), Leaving: c.leaving || c.spared, Wishes: c.keptWishes(),
 	}
 	for _, s := range c.sorted() {
 		switch t := s.tenancy; {
@@ -196,10 +223,46 @@ func (c *Core) disagree() {
 
 // registered: the coordinator has the report; now it can be asked.
 func (c *Core) registered(now time.Time) {
-	c.link.accepted = true
+	c.link.accepted, c.staying = true, false
 	for _, s := range c.sorted() {
 		s.askDue, s.stopDue = now, now
 		c.ask(now, s)
 		c.tellStopped(now, s)
 	}
+}
+
+// absent notes that a node has not joined the type; present, that it has.
+func (l *link) absent(now time.Time, id member.ID) {
+	if id == l.expected {
+		l.deserted(now, true)
+	}
+}
+
+func (l *link) present(id member.ID, own bool) {
+	if id == l.expected && !own {
+		l.without = time.Time{}
+	}
+}
+
+// deserted notes whether nobody may take what is here.
+func (l *link) deserted(now time.Time, on bool) {
+	switch {
+	case !on:
+		l.without = time.Time{}
+	case l.without.IsZero():
+		l.without = now
+	}
+}
+
+// uncoordinated tells of a leaving node whether nobody will place what it has: whoever
+// should coordinate has not joined the type, and has had time to (UPG-02).
+func (c *Core) uncoordinated(now time.Time) bool {
+	since := c.link.without
+	if since.IsZero() || !c.leaving {
+		return false
+	}
+	if since.Before(c.leftAt) {
+		since = c.leftAt
+	}
+	return !now.Before(since.Add(2 * c.set.Retry))
 }

@@ -23,7 +23,10 @@ func (c *Core) want(now time.Time, s *shard) {
 	case s.home.IsZero() && c.link.disagrees:
 		return // nobody will name one
 	case s.home.IsZero():
-		s.wanted, s.askDue, s.since = true, now, now
+		if !s.wanted {
+			s.since = now
+		}
+		s.wanted, s.askDue = true, now
 		c.ask(now, s)
 	case s.home == c.self && s.tenancy != nil && !s.tenancy.await.IsZero():
 		s.flushing = true // held until the previous host has carried all over
@@ -65,13 +68,16 @@ func (c *Core) learn(now time.Time, h protocol.Home) {
 }
 
 // deny tells the coordinator that a tenure which it believes in is not here, and
-// never will be.
+// never will be. In a ring the next owner follows one that it takes for real, and waits
+// for what it has to carry over: so it must be told, behind what waits here, that
+// this was all.
 func (c *Core) deny(t protocol.Tenure) {
 	s := c.shard(t.Shard)
 	if s.tenancy != nil && s.tenancy.epoch == t.Epoch {
 		return
 	}
 	s.ended = later(s.ended, t.Epoch)
+	s.owed = s.owed || c.set.Own && s.tenancy == nil && s.home.IsZero()
 	c.say(c.link.obeyed, protocol.ShardsStopped{Shards: []protocol.Tenure{t}})
 }
 

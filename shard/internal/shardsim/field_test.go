@@ -11,9 +11,9 @@ import (
 
 // calm is a world without faults in which nodes n00, n01, … host, all homes are
 // known to all, and traffic flows if it should.
-func calm(t *testing.T, nodes, shards int, with func(*world)) *world {
+func calm(t *testing.T, who authority, nodes, shards int, with func(*world)) *world {
 	t.Helper()
-	w := newWorld(1, shards)
+	w := newWorld(who, 1, shards)
 	w.tracing = shards <= 100
 	w.ledger.strict = true
 	w.cfg.coordinator.RebalanceEvery = -1
@@ -47,7 +47,7 @@ func (w *world) watch(f func(n *node, e coordinator.Event)) { w.watcher = f }
 
 func TestSHD01BufferedMessageWaitsForNoTick(t *testing.T) {
 	t.Parallel()
-	w := calm(t, 3, 10, nil)
+	w := calm(t, byCoordinator, 3, 10, nil)
 	leaver := w.ledger.hosts["s0"]
 	placed := map[string]time.Time{}
 	w.watch(func(_ *node, e coordinator.Event) {
@@ -75,7 +75,7 @@ func TestSHD01BufferedMessageWaitsForNoTick(t *testing.T) {
 
 func TestSHD02LateStopStillFreesTheShard(t *testing.T) {
 	t.Parallel()
-	w := calm(t, 3, 12, func(w *world) {
+	w := calm(t, byCoordinator, 3, 12, func(w *world) {
 		w.cfg.coordinator.HandOffTimeout = time.Second
 		w.cfg.region.HandOffTimeout = time.Minute // the entity may take its time
 	})
@@ -108,7 +108,7 @@ func TestSHD02LateStopStillFreesTheShard(t *testing.T) {
 
 func TestSHD03RebalanceStepsToCrashedRegions(t *testing.T) {
 	t.Parallel()
-	w := calm(t, 6, 30, func(w *world) { w.cfg.coordinator.RebalanceEvery = 10 * time.Second })
+	w := calm(t, byCoordinator, 6, 30, func(w *world) { w.cfg.coordinator.RebalanceEvery = 10 * time.Second })
 	w.ledger.strict = false
 	moves, kept := 0, 0
 	var begun, ended time.Time
@@ -147,7 +147,7 @@ func TestSHD03RebalanceStepsToCrashedRegions(t *testing.T) {
 
 func TestSHD04CoordinatorsLeaveInTheMiddleOfARebalance(t *testing.T) {
 	t.Parallel()
-	w := calm(t, 6, 40, func(w *world) { w.cfg.coordinator.RebalanceEvery = 10 * time.Second })
+	w := calm(t, byCoordinator, 6, 40, func(w *world) { w.cfg.coordinator.RebalanceEvery = 10 * time.Second })
 	begun := false
 	w.watch(func(_ *node, e coordinator.Event) {
 		if _, ok := e.(coordinator.Moving); ok && !begun {
@@ -179,7 +179,7 @@ func TestSHD04CoordinatorsLeaveInTheMiddleOfARebalance(t *testing.T) {
 
 func TestSHD05NeverStartedBeforeTheOldOneHasStopped(t *testing.T) {
 	t.Parallel()
-	w := calm(t, 3, 12, func(w *world) {
+	w := calm(t, byCoordinator, 3, 12, func(w *world) {
 		w.cfg.coordinator.HandOffTimeout = time.Second
 		w.cfg.coordinator.RebalanceEvery = time.Second
 		w.cfg.region.HandOffTimeout = time.Minute
@@ -202,7 +202,7 @@ func TestSHD05NeverStartedBeforeTheOldOneHasStopped(t *testing.T) {
 
 func TestSHD10ShardsGoOnlyToThoseWhoStay(t *testing.T) {
 	t.Parallel()
-	w := calm(t, 6, 1000, func(w *world) {
+	w := calm(t, byCoordinator, 6, 1000, func(w *world) {
 		w.cfg.coordinator.RebalanceEvery = 2 * time.Second
 		w.cfg.coordinator.Margin = nil
 		w.detect = 500 * time.Millisecond
@@ -240,7 +240,7 @@ func TestSHD10ShardsGoOnlyToThoseWhoStay(t *testing.T) {
 func TestSHD13RebalanceSettles(t *testing.T) {
 	t.Parallel()
 	const nodes, shards = 10, 1000
-	w := calm(t, nodes, shards, func(w *world) { w.cfg.coordinator.RebalanceEvery = 10 * time.Second })
+	w := calm(t, byCoordinator, nodes, shards, func(w *world) { w.cfg.coordinator.RebalanceEvery = 10 * time.Second })
 	w.run(time.Minute)
 	moves := map[string]int{}
 	w.watch(func(_ *node, e coordinator.Event) {
@@ -269,7 +269,7 @@ func TestSHD13RebalanceSettles(t *testing.T) {
 // A leave moves a thousand shards in about a second, in few messages.
 func TestLeaveMovesAThousandShardsQuickly(t *testing.T) {
 	t.Parallel()
-	w := calm(t, 3, 3000, nil)
+	w := calm(t, byCoordinator, 3, 3000, nil)
 	leaver := w.nodes[0]
 	hosted, before := len(leaver.region.Hosted()), w.ledger.seen["packets"]
 	w.leave(leaver)

@@ -8,6 +8,7 @@ import (
 	"github.com/troupe-go/troupe/shard/internal/coordinator"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 	"github.com/troupe-go/troupe/shard/internal/region"
+	"github.com/troupe-go/troupe/shard/internal/ring"
 )
 
 // A ledger knows everything and checks each step.
@@ -47,9 +48,19 @@ func (l *ledger) accepted(m message) {
 	l.open[m.key()] = l.w.now
 }
 
+// starts: nobody begins to work on a message whose shard has a newer owner.
+func (l *ledger) starts(n *node, e protocol.Epoch, m message) {
+	if l.w.db != nil && e.Less(l.epochs[m.shard]) {
+		l.w.fail("%s starts to handle %v by %v, after %v was given", n.name, m, e, l.epochs[m.shard])
+	}
+}
+
 func (l *ledger) handled(n *node, e protocol.Epoch, m message) {
 	l.w.note("%s handles %v by %v", n.name, m, e)
 	l.seen["handled"]++
+	if l.w.db != nil && e.Less(l.epochs[m.shard]) {
+		l.w.fail("%s writes to %s by %v, after %v was given", n.name, m.shard, e, l.epochs[m.shard])
+	}
 	since, ok := l.open[m.key()]
 	l.longest = max(l.longest, l.w.now.Sub(since))
 	if !ok {
@@ -67,7 +78,7 @@ func (l *ledger) handled(n *node, e protocol.Epoch, m message) {
 func (l *ledger) hosted(n *node, a region.Host) {
 	l.seen["hosted"]++
 	l.perHome[a.Shard]++
-	if other := l.hosts[a.Shard]; other != nil && !other.dead {
+	if other := l.hosts[a.Shard]; other != nil && !other.dead && other.owns() {
 		l.w.fail("%s hosts %s by %v while %s still does by %v", n.name, a.Shard, a.Epoch, other.name, l.epochs[a.Shard])
 	}
 	if !l.epochs[a.Shard].Less(a.Epoch) {
@@ -95,7 +106,7 @@ func (l *ledger) left(n *node, took time.Duration) {
 	if !n.left {
 		l.w.note("%s goes without being clear", n.name)
 		if l.strict {
-			l.w.fail("%s was not clear a minute after it began to leave", n.name)
+			l.w.fail("%s was not clear a minute after it began to leave: %s", n.name, n.clutter())
 		}
 		return
 	}
@@ -112,7 +123,7 @@ func (l *ledger) regionEvent(e region.Event) {
 		l.seen["markers missing"]++
 	case region.CarryMissing:
 		l.seen["carry missing"]++
-	case region.Disagrees:
+	case region.Disagrees, region.TenureDenied:
 	}
 }
 
@@ -122,6 +133,8 @@ func (l *ledger) coordinatorEvent(e coordinator.Event) {
 		l.seen["reigns"]++
 	case coordinator.Superseded:
 		l.seen["superseded"]++
+	case coordinator.Unraised:
+		l.seen["unraised"]++
 	case coordinator.Slow:
 		l.seen["slow"]++
 	case coordinator.Kept:
@@ -133,6 +146,25 @@ func (l *ledger) coordinatorEvent(e coordinator.Event) {
 	case coordinator.Moving:
 		l.seen["moves"]++
 	case coordinator.Surveyed, coordinator.Resigned, coordinator.Placed, coordinator.Disagrees:
+	}
+}
+
+func (l *ledger) ringEvent(n *node, e ring.Event) {
+	switch e.(type) {
+	case ring.Unseated:
+		l.seen["unseated"]++
+		n.unseated, l.strict = true, false // what is stopped at once is not waited for
+	case ring.Away:
+		l.seen["away"]++
+	case ring.Slow:
+		l.seen["slow"]++
+	case ring.Kept:
+		l.seen["kept"]++
+	case ring.GoneAhead:
+		l.seen["ahead"]++
+	case ring.Moving:
+		l.seen["moves"]++
+	case ring.Sat, ring.Back, ring.Disagrees, ring.Hosting, ring.Gave:
 	}
 }
 

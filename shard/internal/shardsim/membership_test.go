@@ -13,6 +13,7 @@ import (
 type membership struct {
 	members     []member.Member
 	unreachable []member.ID
+	departed    []member.Departure
 	ages        int
 	changes     []func()
 	busy        bool
@@ -42,7 +43,7 @@ func (w *world) nextChange() {
 		}
 		view := &member.View{
 			Self: n.id, DataCenter: "dc",
-			Members: slices.Clone(v.members), Unreachable: slices.Clone(v.unreachable),
+			Members: slices.Clone(v.members), Unreachable: slices.Clone(v.unreachable), Departed: slices.Clone(v.departed),
 		}
 		late := w.upTo(w.faults.gossip)
 		if n.doomed { // nobody waits for it; the margin is for its sake
@@ -72,10 +73,12 @@ func (w *world) isMember(id member.ID) bool {
 	return slices.ContainsFunc(w.views.members, func(m member.Member) bool { return m.ID == id })
 }
 
-func (w *world) remove(id member.ID) {
+func (w *world) remove(id member.ID, end member.End) {
 	w.note("%s is removed", id.Host)
 	w.views.members = slices.DeleteFunc(w.views.members, func(m member.Member) bool { return m.ID == id })
 	w.views.unreachable = slices.DeleteFunc(w.views.unreachable, func(o member.ID) bool { return o == id })
+	w.views.departed = append(w.views.departed, member.Departure{ID: id, End: end})
+	slices.SortFunc(w.views.departed, func(a, b member.Departure) int { return a.Compare(b.ID) })
 }
 
 // join adds a node; roles decide whether it hosts or only routes. It may be a
@@ -117,7 +120,7 @@ func (w *world) leave(n *node) {
 		default:
 			w.ledger.left(n, w.now.Sub(began))
 			n.outlived = n.underway()
-			w.change(func() { n.end("has left"); w.remove(n.id) })
+			w.change(func() { n.end("has left"); w.remove(n.id, member.Exited) })
 		}
 	}
 	w.after(time.Millisecond, exit)
@@ -146,7 +149,7 @@ func (w *world) bury(n *node) {
 		})
 		w.after(w.upTo(3*w.detect/2), func() {
 			w.change(func() { w.setStatus(n.id, member.Down) })
-			w.change(func() { w.remove(n.id) })
+			w.change(func() { w.remove(n.id, member.Downed) })
 		})
 	})
 }

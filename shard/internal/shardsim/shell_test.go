@@ -38,6 +38,7 @@ type tenant struct {
 	mailbox []message
 	working bool
 	closing bool
+	killed  bool
 	over    bool
 }
 
@@ -116,21 +117,42 @@ func (n *node) deliver(from member.ID, epoch protocol.Epoch, m message) {
 // work lets the entity take one message after the other, each for a while.
 func (n *node) work(s *slot) {
 	t := s.tenant
-	if t.working || t.over || len(t.mailbox) == 0 {
+	if t.working || t.over || t.killed || len(t.mailbox) == 0 || !n.owns() {
 		return
 	}
 	t.working = true
-	n.w.at(n, n.w.now.Add(n.w.upTo(n.w.faults.work)), func() {
+	n.w.ledger.starts(n, t.epoch, t.mailbox[0])
+	takes := n.w.upTo(n.w.faults.work)
+	if n.w.chance(n.w.faults.hang) {
+		takes += n.w.upTo(4 * time.Second)
+	}
+	n.w.at(n, n.w.now.Add(takes), func() {
 		t.working = false
 		if t.over {
 			return
 		}
-		if len(t.mailbox) > 0 {
+		if len(t.mailbox) > 0 && n.store(t) {
 			n.w.ledger.handled(n, t.epoch, t.mailbox[0])
 			t.mailbox = t.mailbox[1:]
 		}
 		n.work(s)
 	})
+}
+
+// store writes what the message in hand has changed, under the epoch of the tenant.
+// Whoever is refused must not go on.
+func (n *node) store(t *tenant) bool {
+	if n.w.db == nil {
+		return true
+	}
+	shard := t.mailbox[0].shard
+	highest, ok := n.w.db.write(shard, t.epoch)
+	if !ok {
+		n.w.note("%s may not write to %s by %v", n.name, shard, t.epoch)
+		n.w.ledger.seen["refused"]++
+		n.step(region.Disowned{Shard: shard, Epoch: t.epoch, Highest: highest})
+	}
+	return ok
 }
 
 func (n *node) act(a region.Action) {
@@ -189,6 +211,9 @@ func (n *node) host(a region.Host) {
 		n.w.fail("%s hosts %s twice", n.name, a.Shard)
 	}
 	n.w.ledger.hosted(n, a)
+	if n.w.db != nil {
+		n.w.db.write(a.Shard, a.Epoch) // what was written before is final from now on
+	}
 	s.turns++
 	s.home, s.epoch = n.id, a.Epoch
 	s.tenant = &tenant{epoch: a.Epoch, await: a.Await, mailbox: s.carry, held: s.buffer}
@@ -252,7 +277,10 @@ func (n *node) drain(a region.Drain) {
 
 func (n *node) kill(shard string) {
 	s := n.slot(shard)
-	s.tenant.closing = true
+	s.tenant.closing, s.tenant.killed = true, true
+	if n.ring != nil { // a fence refuses what the message in hand may still write
+		n.w.ledger.unhosted(n, shard)
+	}
 	n.w.at(n, n.w.now.Add(n.w.upTo(5*time.Millisecond)), func() { n.finish(shard, s) })
 }
 

@@ -3,45 +3,67 @@ package shardsim
 import (
 	"flag"
 	"fmt"
+	"runtime/debug"
 	"testing"
 	"time"
 )
 
 var (
-	seeds = flag.Uint64("seeds", 200, "how many seeds to run")
+	seeds = flag.Uint64("seeds", 1000, "how many seeds to run by each authority")
 	first = flag.Uint64("first", 1, "the first seed")
 	seed  = flag.Uint64("seed", 0, "the one seed of TestSeed")
 	lines = flag.Int("lines", 60, "how much of the trace of a failing seed to print")
 )
 
-// TestSeeds runs storms and checks that no shard ever has two hosts, that epochs
-// only grow, that nothing is handled twice, that without crashes nothing is lost
-// and, where the network keeps its order, each sender's order holds; and that
-// afterwards every shard answers every node.
+// TestMain has the garbage collected less often: worlds are small and short.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	m.Run()
+}
+
+// TestSeeds runs storms and checks that no shard ever has two hosts that may act,
+// that epochs only grow, that nothing is handled twice, or by an owner who has a
+// successor, that without crashes nothing is lost and, where the network keeps its
+// order, each sender's order holds; and that afterwards every shard answers every
+// node.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
+	for who, wanted := range map[authority][]string{
+		byCoordinator: {"superseded", "unraised"},
+		byRing:        {"away", "refused", "unseated", "outages"},
+	} {
+		t.Run(string(who), func(t *testing.T) {
+			t.Parallel()
+			playAll(t, who, append(wanted, "astray", "kept", "ahead", "slow", "markers missing", "carry missing",
+				"absent", "joins", "leaves", "crashes", "mistakes", "pauses"))
+		})
+	}
+}
+
+func playAll(t *testing.T, who authority, wanted []string) {
+	count := *seeds
+	if testing.Short() {
+		count = min(count, 200)
+	}
 	var virtual time.Duration
 	seen := map[string]int{}
 	began := time.Now()
-	for s := *first; s < *first+*seeds; s++ {
-		w := play(s, none, false)
+	for s := *first; s < *first+count; s++ {
+		w := play(who, s, none, false)
 		virtual += w.now.Sub(w.start)
 		for what, n := range w.ledger.seen {
 			seen[what] += n
 		}
 		if w.failure != "" {
-			t.Fatal(play(s, none, true).report(*lines))
+			t.Fatal(play(who, s, none, true).report(*lines))
 		}
 	}
 	took := max(time.Since(began), time.Millisecond)
 	t.Logf("%d seeds, %.0f virtual seconds, %.0f:1, %.0f seeds/s",
-		*seeds, virtual.Seconds(), virtual.Seconds()/took.Seconds(), float64(*seeds)/took.Seconds())
+		count, virtual.Seconds(), virtual.Seconds()/took.Seconds(), float64(count)/took.Seconds())
 	t.Logf("in all %v", seen)
-	for _, what := range []string{
-		"astray", "kept", "ahead", "slow", "superseded", "markers missing", "carry missing",
-		"absent", "joins", "leaves", "crashes", "mistakes", "pauses",
-	} {
-		if seen[what] == 0 && *seeds >= 200 {
+	for _, what := range wanted {
+		if seen[what] == 0 && count >= 200 {
 			t.Errorf("no run has seen: %s", what)
 		}
 	}
@@ -49,42 +71,57 @@ func TestSeeds(t *testing.T) {
 
 // TestSeed replays one seed: twice, for a run must repeat itself exactly.
 func TestSeed(t *testing.T) {
-	one, two := play(*seed, none, true), play(*seed, none, false)
-	if one.hash != two.hash {
-		t.Errorf("seed %d: two runs differ: %x and %x", *seed, one.hash, two.hash)
+	for _, who := range []authority{byCoordinator, byRing} {
+		t.Run(string(who), func(t *testing.T) {
+			one, two := play(who, *seed, none, true), play(who, *seed, none, false)
+			if one.hash != two.hash {
+				t.Errorf("seed %d: two runs differ: %x and %x", *seed, one.hash, two.hash)
+			}
+			if one.failure != "" {
+				t.Fatal(one.report(*lines))
+			}
+			t.Logf("seed %d: %+v\n%+v", *seed, one.drawn, one.ledger.seen)
+		})
 	}
-	if one.failure != "" {
-		t.Fatal(one.report(*lines))
-	}
-	t.Logf("seed %d: %+v\n%+v", *seed, one.drawn, one.ledger.seen)
 }
 
 // TestMutants proves that the checks see what they are for.
 func TestMutants(t *testing.T) {
 	t.Parallel()
-	for _, m := range []mutant{hostSkipsMarkers, hostSkipsCarry, obeysAnyTerm, asksNobody, skipsMargin, trustsHandOff} {
-		t.Run(string(m), func(t *testing.T) {
-			t.Parallel()
-			for s := *first; s < *first+1000; s++ {
-				if w := play(s, m, false); w.failure != "" {
-					t.Logf("caught by seed %d: %s", s, w.failure)
-					return
+	for who, mutants := range map[authority][]mutant{
+		byCoordinator: {hostSkipsMarkers, hostSkipsCarry, obeysAnyTerm, asksNobody, skipsMargin, trustsHandOff},
+		byRing: {
+			hostSkipsMarkers, hostSkipsCarry, trustsHandOff, gateLeftOpen, outlivesSeat, countsFromAnswer,
+			epochNotRaised, givesByName, forgetsAudience, believesReleased,
+		},
+	} {
+		for _, m := range mutants {
+			t.Run(string(who)+"/"+string(m), func(t *testing.T) {
+				t.Parallel()
+				for s := *first; s < *first+1000; s++ {
+					if w := play(who, s, m, false); w.failure != "" {
+						t.Logf("caught by seed %d: %s", s, w.failure)
+						return
+					}
 				}
-			}
-			t.Error("not caught by 1000 seeds")
-		})
+				t.Error("not caught by 1000 seeds")
+			})
+		}
 	}
 }
 
 // play is one seed: a cluster forms, lives through a storm, and must be whole
 // again when it is over.
-func play(seed uint64, m mutant, tracing bool) *world {
-	w := newWorld(seed, 6)
+func play(who authority, seed uint64, m mutant, tracing bool) *world {
+	w := newWorld(who, seed, 6)
 	w.mutant, w.tracing = m, tracing
-	w.cfg.coordinator.Role, w.cfg.region.Role = "host", "host"
+	w.cfg.coordinator.Role, w.cfg.region.Role, w.cfg.ring.Role = "host", "host", "host"
 	w.cfg.coordinator.RebalanceEvery = 2 * time.Second
 	if m == skipsMargin {
 		w.cfg.coordinator.Margin = nil
+	}
+	if who == byCoordinator && w.chance(0.5) {
+		w.db, w.cfg.coordinator.Stored = newDatabase(w), true
 	}
 	w.drawFaults()
 	if !w.ledger.strict && w.chance(0.5) {
@@ -128,8 +165,35 @@ func (w *world) drawFaults() {
 	}
 	f.crash = w.chance(0.4)
 	w.ledger.strict = !f.crash && !f.reorders()
+	if w.db != nil {
+		f.store = between(200*time.Microsecond, 10*time.Millisecond)
+		if w.chance(0.2) {
+			f.store = between(10*time.Millisecond, 200*time.Millisecond)
+		}
+		f.storeLost, f.storeLate = some(0.4, 0.2), some(0.3, 0.1)
+		if w.chance(0.4) {
+			f.outage = between(500*time.Millisecond, 8*time.Second)
+			w.cfg.coordinator.RaiseWithin = between(100*time.Millisecond, 5*time.Second)
+		}
+	}
+	if w.who == byRing {
+		w.drawSeats(between, some)
+	}
 	w.drawn = *f
 	w.note("faults %+v strict %v", *f, w.ledger.strict)
+}
+
+// drawSeats draws what makes nodes lose their seats. What the shards of those had
+// comes to their next homes as it can.
+func (w *world) drawSeats(between func(low, high time.Duration) time.Duration, some func(p, most float64) float64) {
+	f := &w.faults
+	f.hang = some(0.3, 0.01)
+	sleeps := f.pause > 0 && w.chance(0.5) // for longer than a seat lasts
+	if sleeps {
+		f.pause = between(time.Second, 8*time.Second)
+	}
+	w.ledger.strict = w.ledger.strict && f.storeLost == 0 && f.storeLate == 0 && f.outage == 0 && !sleeps
+	w.cfg.ring.Lazy = w.chance(0.3)
 }
 
 // traffic lets everybody tell everybody, until the faults are over.
@@ -164,6 +228,14 @@ func (w *world) storm(d time.Duration) {
 		case what == 6 && w.faults.crash && len(alive) > 3:
 			w.mistake(n)
 			w.ledger.seen["mistakes"]++
+		case what == 7 && w.faults.outage > 0 && w.chance(0.5):
+			w.db.away = w.now.Add(w.upTo(w.faults.outage))
+			w.note("the store is away")
+			w.ledger.seen["outages"]++
+		case what >= 5 && w.faults.outage > 0:
+			n.cutOff = w.now.Add(w.upTo(w.faults.outage))
+			w.note("%s is cut off from the store", n.name)
+			w.ledger.seen["outages"]++
 		case w.faults.pause > 0 && !w.now.Before(n.pausedUntil):
 			n.pausedUntil = w.now.Add(w.upTo(w.faults.pause))
 			w.note("%s stands still", n.name)
@@ -176,7 +248,10 @@ func (w *world) storm(d time.Duration) {
 // entities. Then every node must get an answer from every shard.
 func (w *world) heal() {
 	w.note("faults end")
-	w.faults = faults{delay: time.Millisecond, bulk: time.Millisecond, work: 4 * time.Millisecond, gossip: 5 * time.Millisecond}
+	w.faults = faults{
+		delay: time.Millisecond, bulk: time.Millisecond, work: 4 * time.Millisecond,
+		gossip: 5 * time.Millisecond, store: time.Millisecond,
+	}
 	w.run(5 * time.Second)
 	w.quiet = true
 	w.run(40 * time.Second)
@@ -187,13 +262,14 @@ func (w *world) heal() {
 }
 
 // lossy: nodes died, and what they or their links held died with them; or a host
-// that left had stopped waiting for what was still on its way to it.
+// that left had stopped waiting for what was still on its way to it, or could not
+// wait, because it had lost its seat.
 func (w *world) lossy() bool {
 	if w.ledger.seen["markers missing"]+w.ledger.seen["ahead"] > 0 {
 		return true
 	}
 	for _, n := range w.nodes {
-		if n.dead && !n.leaving {
+		if n.dead && (!n.leaving || n.unseated) {
 			return true
 		}
 	}
@@ -228,7 +304,7 @@ func (w *world) why(shard string) string {
 	text := ""
 	for _, n := range w.nodes {
 		if !n.dead {
-			text += fmt.Sprintf("\n%s registered %v with %s: %v; coordinator: %v", n.name, n.region.Registered(), n.region.Coordinator(), n.region.Why(shard), n.coordinator.Why(shard))
+			text += fmt.Sprintf("\n%s registered %v with %s: %v; authority: %v", n.name, n.region.Registered(), n.region.Coordinator(), n.region.Why(shard), n.why(shard))
 		}
 	}
 	return text

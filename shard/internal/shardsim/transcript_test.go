@@ -17,17 +17,27 @@ var update = flag.Bool("update", false, "write the transcripts in testdata anew"
 func TestTranscripts(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
+		who    authority
 		nodes  int
 		happen func(*world)
 	}{
-		{"first-message", 2, func(w *world) { w.nodes[1].tell("new") }},
-		{"leave", 3, func(w *world) { w.leave(w.nodes[1]); w.nodes[2].tell("s1") }},
-		{"coordinator-leaves", 2, func(w *world) { w.leave(w.nodes[0]) }},
-		{"crash", 3, func(w *world) { w.crash(w.nodes[1]); w.nodes[2].tell("s1") }},
-		{"rebalance", 2, func(w *world) { w.join() }},
+		{"first-message", byCoordinator, 2, func(w *world) { w.nodes[1].tell("new") }},
+		{"leave", byCoordinator, 3, func(w *world) { w.leave(w.nodes[1]); w.nodes[2].tell("s1") }},
+		{"coordinator-leaves", byCoordinator, 2, func(w *world) { w.leave(w.nodes[0]) }},
+		{"crash", byCoordinator, 3, func(w *world) { w.crash(w.nodes[1]); w.nodes[2].tell("s1") }},
+		{"rebalance", byCoordinator, 2, func(w *world) { w.join() }},
+		{"ring-first-message", byRing, 2, func(w *world) { w.nodes[1].tell("-2") }},
+		{"ring-leave", byRing, 3, func(w *world) { w.leave(w.nodes[1]); w.nodes[2].tell("2") }},
+		{"ring-crash", byRing, 3, func(w *world) { w.crash(w.nodes[1]); w.nodes[2].tell("2") }},
+		{"ring-join", byRing, 2, func(w *world) { w.join() }},
+		{"ring-outage", byRing, 2, func(w *world) { w.nodes[1].cutOff = w.now.Add(4 * time.Second) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := calm(t, tt.nodes, 4, func(w *world) { w.cfg.coordinator.RebalanceEvery = 5 * time.Second })
+			w := calm(t, tt.who, tt.nodes, 4, func(w *world) {
+				w.cfg.coordinator.RebalanceEvery = 5 * time.Second
+				w.cfg.ring.Poll = time.Minute // the rest is what happens
+				w.cfg.ring.Exists = func(name string) bool { return name == "-1" || name == "-2" }
+			})
 			w.trace, w.start = nil, w.now
 			tt.happen(w)
 			w.run(20 * time.Second)
@@ -40,7 +50,7 @@ func TestTranscripts(t *testing.T) {
 var (
 	incarnation = regexp.MustCompile(`(n\d\d):1#\d+`)
 	deadline    = regexp.MustCompile(`Deadline:[^}]*`)
-	packages    = regexp.MustCompile(`\b(protocol|region|coordinator)\.`)
+	packages    = regexp.MustCompile(`\b(protocol|region|coordinator|ring)\.`)
 )
 
 // readable strips what the reader knows.

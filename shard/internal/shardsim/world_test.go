@@ -11,23 +11,30 @@ import (
 	"github.com/troupe-go/troupe/shard/internal/coordinator"
 	"github.com/troupe-go/troupe/shard/internal/protocol"
 	"github.com/troupe-go/troupe/shard/internal/region"
+	"github.com/troupe-go/troupe/shard/internal/ring"
 )
 
 // faults are drawn by a seed; many of them are zero.
 type faults struct {
-	delay  time.Duration // mean of a control message's way
-	tail   float64       // share of messages that take ten times as long
-	bulk   time.Duration // mean of a user message's way
-	work   time.Duration // the longest that an entity takes for a message
-	drop   float64       // share of control messages that are lost
-	repeat float64       // share of control messages that come twice
-	gossip time.Duration // how late a node may hear of a new view
-	pause  time.Duration // the longest that a node may stand still
-	crash  bool          // nodes die, and live ones are downed
-	slow   float64       // share of shards that take longer to stop than they may
-	late   float64       // share of nodes that join the type late
-	full   float64       // share of routes whose link has no room for a while
-	keep   float64       // share of what is queued that a stopping entity leaves to its successor
+	delay     time.Duration // mean of a control message's way
+	tail      float64       // share of messages that take ten times as long
+	bulk      time.Duration // mean of a user message's way
+	work      time.Duration // the longest that an entity takes for a message
+	hang      float64       // share of messages for which it takes seconds
+	drop      float64       // share of control messages that are lost
+	repeat    float64       // share of control messages that come twice
+	gossip    time.Duration // how late a node may hear of a new view
+	pause     time.Duration // the longest that a node may stand still
+	crash     bool          // nodes die, and live ones are downed
+	slow      float64       // share of shards that take longer to stop than they may
+	late      float64       // share of nodes that join the type late
+	store     time.Duration // mean of the way to the store and of that back
+	storeLost float64       // share of answers of the store that are lost
+	storeLate float64       // share of requests that the store carries out late
+	outage    time.Duration // the longest that the store is away, or a node cut off from it
+
+	full float64 // share of routes whose link has no room for a while
+	keep float64 // share of what is queued that a stopping entity leaves to its successor
 }
 
 // A world is one run. Everything in it happens in one goroutine, in the order of
@@ -45,6 +52,8 @@ type world struct {
 	mutant mutant
 	cfg    settings
 	nodes  []*node
+	who    authority
+	db     *database // nil where there is a coordinator without a store
 	shards []string
 	views  membership
 	ledger ledger
@@ -52,7 +61,9 @@ type world struct {
 	detect    time.Duration // about how long a death goes unnoticed
 	stopTakes time.Duration // every entity; zero for a random short time
 	watcher   func(*node, coordinator.Event)
-	given     func(coordinator *node, to member.ID, a protocol.Assignment)
+
+	ringWatcher func(*node, ring.Event)
+	given       func(coordinator *node, to member.ID, a protocol.Assignment)
 
 	quiet   bool // nobody tells anybody anything any more
 	tracing bool
@@ -64,6 +75,7 @@ type world struct {
 type settings struct {
 	region      region.Settings
 	coordinator coordinator.Settings
+	ring        ring.Settings
 }
 
 type event struct {
@@ -87,10 +99,18 @@ func (e *events) Pop() any {
 	return last
 }
 
-func newWorld(seed uint64, shards int) *world {
+// An authority is who decides where shards live.
+type authority string
+
+const (
+	byCoordinator authority = "coordinator"
+	byRing        authority = "ring"
+)
+
+func newWorld(who authority, seed uint64, shards int) *world {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := &world{
-		seed: seed, rng: rand.New(rand.NewPCG(seed, seed)), start: start, now: start,
+		who: who, seed: seed, rng: rand.New(rand.NewPCG(seed, seed)), start: start, now: start,
 		faults: faults{delay: time.Millisecond, bulk: time.Millisecond, work: 4 * time.Millisecond, gossip: 5 * time.Millisecond},
 		hash:   14695981039346656037,
 		detect: 2 * time.Second,
@@ -101,7 +121,25 @@ func newWorld(seed uint64, shards int) *world {
 	w.ledger = newLedger(w)
 	w.cfg.coordinator = coordinator.Settings{Margin: func(int) time.Duration { return 10 * time.Second }, HandOffTimeout: 4 * time.Second}
 	w.cfg.region = region.Settings{HandOffTimeout: 5 * time.Second}
+	if who == byRing {
+		w.enthrone(shards)
+	}
 	return w
+}
+
+// enthrone makes the world one with a ring. Its shards are known by numbers, and
+// one of them by a negative one.
+func (w *world) enthrone(shards int) {
+	w.db = newDatabase(w)
+	for i := range w.shards {
+		w.shards[i] = fmt.Sprint(i)
+	}
+	w.shards[shards-1] = fmt.Sprint(-1)
+	w.cfg.ring = ring.Settings{
+		Shards: shards, Exists: func(name string) bool { return name == "-1" }, HandOffTimeout: 4 * time.Second,
+	}
+	w.cfg.region.Own = true
+	w.faults.store = time.Millisecond
 }
 
 // after schedules the world's own doing, at schedules what happens at a node: not
@@ -172,8 +210,8 @@ func (w *world) identify(e event) {
 // report is what a failing seed prints.
 func (w *world) report(lines int) string {
 	tail := w.trace[max(0, len(w.trace)-lines):]
-	return fmt.Sprintf("seed %d: %s\nfaults %+v\n%s\nreplay: go test ./shard/internal/shardsim -run TestSeed -seed %d",
-		w.seed, w.failure, w.drawn, strings.Join(tail, "\n"), w.seed)
+	return fmt.Sprintf("seed %d by %s: %s\nfaults %+v\n%s\nreplay: go test ./shard/internal/shardsim -run 'TestSeed$/%s' -seed %d",
+		w.seed, w.who, w.failure, w.drawn, strings.Join(tail, "\n"), w.who, w.seed)
 }
 
 func (w *world) chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
