@@ -49,6 +49,10 @@ func (h *handler) changeMember(w http.ResponseWriter, r *http.Request, sent stri
 		h.change(w, r, "Downing "+uri, m.Address, h.node.Down)
 	case "leave":
 		h.change(w, r, "Leaving "+uri, m.Address, h.node.LeaveMember)
+	case "drain":
+		h.drainMember(w, r, m, true)
+	case "resume":
+		h.drainMember(w, r, m, false)
 	default:
 		writeMessage(w, http.StatusBadRequest, notSupported)
 	}

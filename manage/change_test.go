@@ -47,6 +47,8 @@ func TestChanges(t *testing.T) {
 		{"PUT", "/cluster/members/" + b, "operation=Down", 200, "Downing " + b, "down 10.0.0.2:25520"},
 		{"PUT", "/cluster/members/Sys@%5B::1%5D:25520", "operation=dOwN", 200, "Downing " + c, "down [::1]:25520"},
 		{"PUT", "/cluster/members/" + b, "operation=leave", 200, "Leaving " + b, "leave 10.0.0.2:25520"},
+		{"PUT", "/cluster/members/" + b, "operation=Drain", 200, "Draining " + b, "drain true 10.0.0.2:25520"},
+		{"PUT", "/cluster/members/" + b, "operation=resume", 200, "Resuming " + b, "drain false 10.0.0.2:25520"},
 		{"PUT", "/cluster/members/" + b, "operation=Join", 400, "Operation not supported", ""},
 		{"PUT", "/cluster/members/" + b, "", 400, "Operation not supported", ""},
 		{"PUT", "/cluster/members/Sys@10.0.0.9:25520", "operation=Down", 404, "Member [Sys@10.0.0.9:25520] not found", ""},
@@ -201,7 +203,7 @@ func TestANodeThatTakesNoNoteSaysSo(t *testing.T) {
 
 func TestOptionsThatCannotWorkAreRefusedTogether(t *testing.T) {
 	check := Check{Name: "node"}
-	_, err := newHandler(&fakeNode{view: threeNodes()}, nil, nil, Options{
+	_, err := newHandler(&fakeNode{view: threeNodes()}, types{}, nil, Options{
 		Token: "short", Streams: -1, CheckLimit: -1, Ready: []Check{check}, Alive: []Check{check}, Startup: []Check{check},
 	})
 	for _, want := range []string{"Token", "Streams", "CheckLimit", "Ready", "Alive", "Startup"} {

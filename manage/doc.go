@@ -9,23 +9,28 @@
 //	GET    /cluster/domain-events      changes as server-sent events; ?type= selects
 //	GET    /cluster/shards             the entity types that were joined here
 //	GET    /cluster/shards/{type}      the shards of one type that live here
+//	GET    /cluster/shards/{type}/stats  those of all nodes, each of which is asked
 //	GET    /bootstrap/seed-nodes       whom a new node can join through
 //	GET    /ready                      may traffic come?
 //	GET    /alive                      should the process go on?
 //	GET    /startup                    is the start over?
 //	GET    /why                        what this node waits for; text/plain too
+//	GET    /why?type=T&id=ID           where an entity is, and what it waits for, by all nodes concerned
 //	GET    /loglevel/slog              the level of the log, if it is in Options
 //
 // and with [Options.Token]:
 //
 //	POST   /cluster/members            address=A: this node joins through A
-//	PUT    /cluster/members/{address}  operation=Leave or Down
+//	PUT    /cluster/members/{address}  operation=Leave or Down; Drain or Resume
 //	DELETE /cluster/members/{address}  it leaves
 //	PUT    /cluster                    operation=prepare-for-full-shutdown
+//	PUT    /cluster/shards/{type}/{shard}  operation=Move and to=A, or Release
 //	PUT    /loglevel/slog              ?level=L
 //
-// Every answer is made from immutable snapshots of this node: nothing asks
-// another node, and a change waits only for this node to take note. Equal
+// Answers are made from immutable snapshots of this node, and a change waits only
+// for this node to take note; but for the two that ask others, stats and why of an
+// entity, where each node has 2 s to answer and who does not is named, and for what
+// is done to shards, where who decides takes note or says why not (409). Equal
 // states give equal bytes: lists are sorted, and what is not known is absent,
 // never null. HEAD is answered like GET.
 //
@@ -48,6 +53,6 @@
 // MaxHeaderBytes there. Streams outlive its ReadTimeout and WriteTimeout.
 //
 // Each document is a typed function first ([MembersOf], [ShardTypesOf],
-// [ShardsOf], [SeedNodesOf], [WhyOf]) and JSON second, so a program that has the
+// [ShardsOf], [ClusterShardsOf], [SeedNodesOf], [WhyOf], [EntityWhyOf]) and JSON second, so a program that has the
 // node needs no HTTP. All functions and the handler are safe for concurrent use.
 package manage

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/troupe-go/troupe/shard"
 )
 
 // FuzzRequests sends whatever comes at the handler: it answers every request
@@ -21,6 +23,9 @@ func FuzzRequests(f *testing.F) {
 		{"HEAD", "/cluster/domain-events?type=MemberUp", "", "", ""},
 		{"DELETE", "/cluster/shards/Dad", "", "", "Basic x"},
 		{"GET", "/why", "", "", ""},
+		{"GET", "/why?type=Dad&id=1", "", "", ""},
+		{"PUT", "/cluster/shards/Dad/5", "application/x-www-form-urlencoded", "operation=Move&to=10.0.0.2:25520", "Bearer " + token},
+		{"GET", "/cluster/shards/Dad/stats", "", "", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
 	}
@@ -32,7 +37,7 @@ func FuzzRequests(f *testing.F) {
 		if strings.HasPrefix(u.Path, "/cluster/domain-events") && method == http.MethodGet {
 			method = http.MethodHead // a stream does not end
 		}
-		h, n := handled(threeNodes(), nil, Options{Token: token, Level: levelAt("INFO")})
+		h, n := handled(threeNodes(), []shard.Region{&fakeRegion{name: "Dad"}}, Options{Token: token, Level: levelAt("INFO")})
 		r := httptest.NewRequest(http.MethodGet, "/", strings.NewReader(body))
 		r.Method, r.URL = method, u
 		r.Header = http.Header{"Content-Type": {kind}, "Authorization": {authorization}}

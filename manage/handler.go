@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe"
-	"github.com/troupe-go/troupe/shard"
 )
 
 // Handler serves n. It keeps no goroutine beyond its requests, and may outlive
 // n: then /alive, /ready and /startup answer 500. It is an error when the
 // options cannot work.
 func Handler(n *troupe.Node, o Options) (http.Handler, error) {
-	return newHandler(n, func() []shard.Region { return shard.Regions(n) }, time.Now, o)
+	return newHandler(n, typesOf(n), time.Now, o)
 }
 
 // node is what the handler reads of a [*troupe.Node], and does with it.
@@ -39,22 +38,22 @@ type node interface {
 type handler struct {
 	base    string
 	node    node
-	regions func() []shard.Region
+	types   types
 	guard   guard
 	health  *healthChecks
 	level   *slog.LevelVar
 	streams chan struct{} // one place for each stream of events that may be open
 }
 
-func newHandler(n node, regions func() []shard.Region, now func() time.Time, o Options) (*handler, error) {
+func newHandler(n node, ts types, now func() time.Time, o Options) (*handler, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("serve management: %w", err)
 	}
 	o = o.withDefaults()
 	return &handler{
-		base: o.BasePath, node: n, regions: regions, level: o.Level,
+		base: o.BasePath, node: n, types: ts, level: o.Level,
 		guard:   newGuard(o.Token, n.Log(), now),
-		health:  newHealthChecks(n, regions, now, o),
+		health:  newHealthChecks(n, ts, now, o),
 		streams: make(chan struct{}, o.Streams),
 	}, nil
 }
@@ -123,10 +122,26 @@ func (h *handler) route(path string) target {
 		}
 		return target{read: on(h.member), writes: writes{http.MethodPut: on(h.changeMember), http.MethodDelete: on(h.deleteMember)}}
 	}
-	if sent, ok := strings.CutPrefix(path, "/cluster/shards/"); ok && !strings.Contains(sent, "/") {
-		return target{read: func(w http.ResponseWriter, _ *http.Request) { h.shards(w, sent) }}
+	if sent, ok := strings.CutPrefix(path, "/cluster/shards/"); ok {
+		return h.routeShards(sent)
 	}
 	return target{}
+}
+
+// routeShards finds the target of a type, or of one of its shards.
+func (h *handler) routeShards(sent string) target {
+	typeName, rest, inside := strings.Cut(sent, "/")
+	switch {
+	case !inside:
+		return target{read: func(w http.ResponseWriter, _ *http.Request) { h.shards(w, sent) }}
+	case rest == "stats":
+		return target{read: func(w http.ResponseWriter, r *http.Request) { h.shardStats(w, r, unescape(typeName)) }}
+	case rest == "" || strings.Contains(rest, "/"):
+		return target{}
+	}
+	return target{writes: map[string]func(http.ResponseWriter, *http.Request){
+		http.MethodPut: func(w http.ResponseWriter, r *http.Request) { h.changeShard(w, r, unescape(typeName), unescape(rest)) },
+	}}
 }
 
 // refuse answers a method that the target does not have, or not in read-only
@@ -175,12 +190,12 @@ func (h *handler) seedNodes(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (h *handler) shardTypes(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, ShardTypesOf(h.regions()))
+	writeJSON(w, http.StatusOK, ShardTypesOf(h.types.regions()))
 }
 
 func (h *handler) shards(w http.ResponseWriter, sent string) {
 	name := unescape(sent)
-	doc, ok := ShardsOf(h.regions(), name)
+	doc, ok := ShardsOf(h.types.regions(), name)
 	if !ok {
 		writeMessage(w, http.StatusNotFound, "Shard Region "+name+" is not started")
 		return

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ const (
 	checkNode       = "node"
 	checkMembership = "cluster-membership"
 	checkSharding   = "sharding"
+	checkDrain      = "drain"
 )
 
 // health is the outcome of one question: what failed, a line each, and what
@@ -49,14 +51,14 @@ func writeHealth(w http.ResponseWriter, h health) {
 // process go on, has it started.
 type healthChecks struct {
 	node                  node
-	regions               func() []shard.Region
+	types                 types
 	readiness             *readiness
 	ready, alive, startup checks
 }
 
-func newHealthChecks(n node, regions func() []shard.Region, now func() time.Time, o Options) *healthChecks {
+func newHealthChecks(n node, ts types, now func() time.Time, o Options) *healthChecks {
 	return &healthChecks{
-		node: n, regions: regions,
+		node: n, types: ts,
 		readiness: &readiness{limit: o.RegistrationLimit, now: now, types: make(map[string]*typeState)},
 		ready:     newChecks(o.Ready, o.CheckLimit),
 		alive:     newChecks(o.Alive, o.CheckLimit),
@@ -78,9 +80,9 @@ func (h *healthChecks) ask(ctx context.Context, path string) health {
 	case "/ready":
 		own, program = h.traffic(), h.ready
 	case "/startup":
-		own, program = h.readiness.started(h.node.View(), h.regions()), h.startup
+		own, program = h.readiness.started(h.node.View(), h.types.regions()), h.startup
 	default:
-		program = h.alive
+		own, program = h.life(), h.alive
 	}
 	own.failed = append(own.failed, program.ask(ctx)...)
 	return own
@@ -92,7 +94,45 @@ func (h *healthChecks) traffic() health {
 	if h.node.Paused() {
 		return notOK(checkMembership)
 	}
-	return h.readiness.check(h.node.View(), h.regions())
+	if h.types.drained() {
+		return health{failed: append(notOK(checkDrain).failed, "this node is drained: it gives its shards away until it is resumed")}
+	}
+	regions := h.types.regions()
+	found := h.readiness.check(h.node.View(), regions)
+	found.degraded = append(found.degraded, degraded(shard.Health(regions))...)
+	return found
+}
+
+// life tells whether the process should go on. Entities that do not end, even by
+// force, hold up their shards for as long as it does.
+func (h *healthChecks) life() (found health) {
+	for _, t := range shard.Health(h.types.regions()) {
+		if t.Fatal {
+			found.failed = append(found.failed, "Health Check Failed: entity type "+t.Type+shardNamed(t.Shard)+": "+t.Wait.String())
+		}
+	}
+	return found
+}
+
+// fewTroubles bounds the lines for one type, which may have a thousand shards.
+const fewTroubles = 5
+
+// degraded tells of what waits for too long although traffic may come: a shard that
+// moves slowly, or has no home, is no reason to send what is for the others away.
+func degraded(troubles []shard.Trouble) (lines []string) {
+	told := map[string]int{}
+	for _, t := range troubles {
+		if told[t.Type]++; told[t.Type] <= fewTroubles {
+			lines = append(lines, "degraded: entity type "+t.Type+shardNamed(t.Shard)+": "+t.Wait.String())
+		}
+	}
+	for name, n := range told { // any order: sorted below
+		if n > fewTroubles {
+			lines = append(lines, fmt.Sprintf("degraded: entity type %s: %d more waits are overdue", name, n-fewTroubles))
+		}
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // readiness decides when traffic may come.

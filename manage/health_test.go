@@ -23,9 +23,8 @@ func probe(limit time.Duration) *probed {
 		region: &fakeRegion{name: "Dad"},
 		now:    time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC),
 	}
-	regions := func() []shard.Region { return []shard.Region{p.region} }
 	var err error
-	if p.handler, err = newHandler(p.node, regions, func() time.Time { return p.now }, Options{RegistrationLimit: limit}); err != nil {
+	if p.handler, err = newHandler(p.node, p.node.types([]shard.Region{p.region}), func() time.Time { return p.now }, Options{RegistrationLimit: limit}); err != nil {
 		panic(err) // options of a test
 	}
 	return p

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,16 +19,17 @@ import (
 
 // fakeNode is a node whose state a test sets. It notes what it is told to do.
 type fakeNode struct {
-	view   *member.View
-	done   chan struct{}
-	paused bool
-	waits  []member.Wait
-	past   []troupe.Event
-	follow func(troupe.Event) // the one follower
-	left   chan struct{}      // closed when the follower is gone; nil: nobody asks
-	told   []string
-	err    error // what it answers
-	log    bytes.Buffer
+	view    *member.View
+	done    chan struct{}
+	paused  bool
+	drained bool
+	waits   []member.Wait
+	past    []troupe.Event
+	follow  func(troupe.Event) // the one follower
+	left    chan struct{}      // closed when the follower is gone; nil: nobody asks
+	told    []string
+	err     error // what it answers
+	log     bytes.Buffer
 }
 
 func (n *fakeNode) Name() string          { return "Sys" }
@@ -71,6 +73,36 @@ type fakeRegion struct {
 	name       string
 	hosted     []shard.ShardStat
 	registered bool
+	troubles   []shard.Trouble
+	stats      shard.ClusterStats
+	why        shard.Why
+	told       []string
+	refuses    error
+}
+
+func (r *fakeRegion) Troubles() []shard.Trouble                       { return r.troubles }
+func (r *fakeRegion) ClusterStats(context.Context) shard.ClusterStats { return r.stats }
+func (r *fakeRegion) Why(_ context.Context, id string) shard.Why      { r.why.ID = id; return r.why }
+
+func (r *fakeRegion) Move(_ context.Context, s string, to troupe.Address) error {
+	r.told = append(r.told, "move "+s+" "+to.String())
+	return r.refuses
+}
+
+func (r *fakeRegion) Release(_ context.Context, s string) error {
+	r.told = append(r.told, "release "+s)
+	return r.refuses
+}
+
+// types of the fake node are those regions.
+func (n *fakeNode) types(regions []shard.Region) types {
+	return types{
+		regions: func() []shard.Region { return regions },
+		drained: func() bool { return n.drained },
+		drain: func(_ context.Context, at troupe.ID, on bool) error {
+			return n.tell(fmt.Sprintf("drain %t", on), at.Address)
+		},
+	}
 }
 
 func (r *fakeRegion) TypeName() string          { return r.name }
@@ -111,7 +143,7 @@ func served(view *member.View, regions []shard.Region, o Options) *handler {
 // handled gives the node of the handler too.
 func handled(view *member.View, regions []shard.Region, o Options) (*handler, *fakeNode) {
 	n := &fakeNode{view: view, done: make(chan struct{})}
-	h, err := newHandler(n, func() []shard.Region { return regions }, time.Now, o)
+	h, err := newHandler(n, n.types(regions), time.Now, o)
 	if err != nil {
 		panic(err) // options of a test
 	}

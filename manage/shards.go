@@ -36,14 +36,9 @@ func ShardTypesOf(regions []shard.Region) ShardTypes {
 
 // ShardsOf makes the document of one type; ok is false when it was not joined here.
 func ShardsOf(regions []shard.Region, typeName string) (doc Shards, ok bool) {
-	i := slices.IndexFunc(regions, func(r shard.Region) bool { return r.TypeName() == typeName })
-	if i < 0 {
+	region, ok := regionNamed(regions, typeName)
+	if !ok {
 		return Shards{}, false
 	}
-	hosted := regions[i].Hosted()
-	doc.Regions = make([]Shard, 0, len(hosted))
-	for _, s := range hosted {
-		doc.Regions = append(doc.Regions, Shard{ShardID: s.Shard, NumEntities: s.Entities})
-	}
-	return doc, true
+	return Shards{Regions: shardsOf(region.Hosted())}, true
 }

@@ -36,18 +36,25 @@ type Holdup struct {
 // WhyOf makes the document.
 func WhyOf(n Namer, w troupe.Why) Why {
 	uri := uriOf(n)
-	doc := Why{SelfNode: uri(w.Self.Address), At: stamp(w.At), Waits: make([]Wait, 0, len(w.Waits))}
+	doc := Why{SelfNode: uri(w.Self.Address), At: stamp(w.At)}
 	if w.Status != 0 {
 		doc.Status = w.Status.String()
 	}
-	for _, x := range w.Waits {
+	doc.Waits = waitsOf(n, w.Waits)
+	return doc
+}
+
+func waitsOf(n Namer, waits []troupe.Wait) []Wait {
+	uri := uriOf(n)
+	docs := make([]Wait, 0, len(waits))
+	for _, x := range waits {
 		wait := Wait{What: string(x.What), Why: x.Why, Since: stamp(x.Since), Until: stamp(x.Until), On: make([]Holdup, 0, len(x.On)), Act: x.Act}
 		for _, on := range x.On {
 			wait.On = append(wait.On, Holdup{Node: uri(on.Node.Address), Why: on.Why})
 		}
-		doc.Waits = append(doc.Waits, wait)
+		docs = append(docs, wait)
 	}
-	return doc
+	return docs
 }
 
 func stamp(t time.Time) string {
@@ -58,8 +65,13 @@ func stamp(t time.Time) string {
 }
 
 func (h *handler) why(w http.ResponseWriter, r *http.Request) {
-	why := h.node.Why()
 	w.Header().Set("Vary", "Accept")
+	if query := r.URL.Query(); query.Has("type") || query.Has("id") {
+		h.entityWhy(w, r, query.Get("type"), query.Get("id"))
+		return
+	}
+	why := h.node.Why()
+	why.Waits = append(why.Waits, troubles(h.types.regions())...)
 	if prefersText(r.Header.Get("Accept")) {
 		writeText(w, http.StatusOK, why.String())
 		return
