@@ -24,9 +24,6 @@ func (f *nodeFlags) checkNumbers() error {
 			problems = append(problems, fmt.Errorf("-%s is %v: use a time above zero, such as 500ms", s.name, *s.value))
 		}
 	}
-	if h.Shards < 1 {
-		problems = append(problems, fmt.Errorf("-shards is %d: use 1 or more, the same on all nodes", h.Shards))
-	}
 	if t := h.Cluster.Times; t.AcceptablePause < t.Heartbeat && t.AcceptablePause > 0 {
 		problems = append(problems, fmt.Errorf("-acceptable-pause %v is less than -heartbeat %v, so every node would be suspected: use at least %v", t.AcceptablePause, t.Heartbeat, 3*t.Heartbeat))
 	}

@@ -46,16 +46,36 @@ func testMain(m *testing.M) int {
 var quick = strings.Fields("-initial-delay 200ms -gossip 200ms -leader-actions 200ms -reaper 200ms -join-retry 200ms -seed-timeout 2s " +
 	"-heartbeat 200ms -acceptable-pause 1s -stable-after 1500ms -quiet 300ms -think 200ms")
 
-// process is one real node.
+// process is one real node, in one of its lives.
 type process struct {
 	name         string
+	life         int       // from 0, when it is started again
 	listen       string    // address of its links
 	http, manage string    // URLs
 	audit        string    // file
 	stdout       io.Writer // nil for nowhere
+	args         []string
 	cmd          *exec.Cmd
 	log          bytes.Buffer  // its stderr; read after exit
 	exited       chan struct{} // closed then
+}
+
+// newProcess is node i with three ports of its own, before it is started.
+func newProcess(i int, dir string, ports []string) *process {
+	p := &process{
+		name: fmt.Sprintf("node-%d", i), listen: ports[0], http: "http://" + ports[1], manage: "http://" + ports[2],
+		audit: filepath.Join(dir, fmt.Sprintf("node-%d.jsonl", i)), exited: make(chan struct{}),
+	}
+	p.args = []string{"node", fmt.Sprint(i), "-listen", ports[0], "-http", ports[1], "-manage", ports[2], "-audit", p.audit}
+	return p
+}
+
+// label tells the lives of one node apart.
+func (p *process) label() string {
+	if p.life == 0 {
+		return p.name
+	}
+	return fmt.Sprintf("%s.%d", p.name, p.life)
 }
 
 // startCluster starts n nodes with quick times; see startNodes.
@@ -70,19 +90,14 @@ func startNodes(t *testing.T, n int, flags ...string) []*process {
 	t.Helper()
 	dir := t.TempDir()
 	ports := freePorts(t, 3*n)
-	seeds := strings.Join(ports[:min(n, 2)], ",")
+	seeds := ports[0]
+	if n > 1 {
+		seeds += "," + ports[3]
+	}
 	nodes := make([]*process, n)
 	for i := range nodes {
-		p := &process{
-			name: fmt.Sprintf("node-%d", i), listen: ports[i], http: "http://" + ports[n+i], manage: "http://" + ports[2*n+i],
-			audit: filepath.Join(dir, fmt.Sprintf("node-%d.jsonl", i)), exited: make(chan struct{}),
-		}
-		args := []string{"node", fmt.Sprint(i), "-listen", ports[i], "-http", ports[n+i], "-manage", ports[2*n+i], "-audit", p.audit}
-		if !slices.Contains(flags, "-store") {
-			args = append(args, "-seeds", seeds)
-		}
-		p.start(t, append(args, flags...))
-		nodes[i] = p
+		nodes[i] = newProcess(i, dir, ports[3*i:])
+		nodes[i].start(t, withSeeds(flags, seeds)...)
 	}
 	for _, p := range nodes {
 		eventually(t, p.name+" is ready and sees all", func() error { return p.sees(n) })
@@ -113,9 +128,19 @@ func freePorts(t *testing.T, n int) []string {
 	return ports
 }
 
-func (p *process) start(t *testing.T, args []string) {
+// withSeeds adds seeds to flags that name no store.
+func withSeeds(flags []string, seeds string) []string {
+	if slices.Contains(flags, "-store") {
+		return flags
+	}
+	return append([]string{"-seeds", seeds}, flags...)
+}
+
+// start runs the process, with flags behind its arguments so far.
+func (p *process) start(t *testing.T, flags ...string) {
 	t.Helper()
-	p.cmd = exec.Command(binary, args...)
+	p.args = append(p.args, flags...)
+	p.cmd = exec.Command(binary, p.args...)
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -128,9 +153,32 @@ func (p *process) start(t *testing.T, args []string) {
 		_ = p.cmd.Process.Kill() // in vain when it has exited
 		<-p.exited
 		if t.Failed() {
-			t.Logf("%s, %v:\n%s", p.name, p.cmd.ProcessState, &p.log)
+			t.Logf("%s, %v:\n%s", p.label(), p.cmd.ProcessState, &p.log)
 		}
 	})
+}
+
+// again starts the node in its next life, when this one is over. A killed one may
+// have left a line half written, so the next has an audit file of its own.
+func (p *process) again(t *testing.T) *process {
+	t.Helper()
+	next := &process{
+		name: p.name, life: p.life + 1, listen: p.listen, http: p.http, manage: p.manage,
+		audit: fmt.Sprintf("%s.%d", p.audit, p.life+1), args: slices.Clone(p.args), exited: make(chan struct{}),
+	}
+	next.args[slices.Index(next.args, "-audit")+1] = next.audit
+	next.start(t)
+	return next
+}
+
+// kill ends it as a crash does, and tells when.
+func (p *process) kill(t *testing.T) time.Time {
+	t.Helper()
+	at := time.Now()
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatalf("kill %s: %v", p.label(), err)
+	}
+	return at
 }
 
 // sees is an error until the node is ready and all n members are Up.
@@ -209,6 +257,10 @@ func get(url string) (status int, body string, err error) {
 }
 
 func post(url, id, from, text string) (status int, body string, err error) {
+	return postBy(client, url, id, from, text)
+}
+
+func postBy(client *http.Client, url, id, from, text string) (status int, body string, err error) {
 	m, err := json.Marshal(map[string]string{"id": id, "from": from, "text": text})
 	if err != nil {
 		return 0, "", err

@@ -85,10 +85,7 @@ func killHost(t *testing.T, is func(v view, uri string) bool) (took time.Duratio
 		crowd.chatter(p, chat, 200*time.Millisecond, stop)
 	}
 	after(time.Second)
-	killed := time.Now()
-	if err := victim.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	killed := victim.kill(t)
 	owner := ""
 	eventually(t, "another node answers for the chat", func() (err error) {
 		owner, err = ownerOf(staying[0], chat)
@@ -107,7 +104,7 @@ func killHost(t *testing.T, is func(v view, uri string) bool) (took time.Duratio
 	for _, p := range staying {
 		p.leave(t)
 	}
-	wantNone(t, "two Dads at a time", readLedger(t, nodes).rivals(victim.name, killed))
+	wantNone(t, "two Dads at a time", readLedger(t, nodes).rivals(map[string]time.Time{victim.name: killed}))
 	return took
 }
 

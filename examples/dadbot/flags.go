@@ -69,7 +69,7 @@ type nodeFlags struct {
 	role, style, downing string
 	tls                  transport.TLS
 	secretFile           string
-	store                string
+	store, placement     string
 	level                slog.Level
 	token, tokenFile     string
 	opts                 nodeOptions
@@ -106,8 +106,7 @@ func (f *nodeFlags) clusterFlags() {
 	s.IntVar(&h.Cluster.RequiredContacts, "required-contacts", 0, "how many nodes must find each other before one of them founds the cluster, no seed being special; more than half of all")
 	f.storeFlag(s)
 	s.StringVar(&h.Cluster.Scheme, "scheme", "troupe", "`scheme` of addresses in the management API")
-	s.IntVar(&h.Shards, "shards", 1000, "`number` of shards, the same on all nodes")
-	s.StringVar(&f.role, "role", "", "edge (hosts no Dad) or dad (default: both)")
+	f.placementFlags(s)
 }
 
 func (f *nodeFlags) dadFlags() {
@@ -191,7 +190,7 @@ func parseNode(args []string, help io.Writer) (nodeOptions, error) {
 
 // check makes the options of the node, and finds what is wrong with the settings.
 func (f *nodeFlags) check(i int) error {
-	return errors.Join(f.checkNumbers(), f.checkNames(), f.checkAddresses(i), f.readToken(), f.secureLinks(), f.apply(), f.checkStore())
+	return errors.Join(f.checkNumbers(), f.checkNames(), f.checkAddresses(i), f.readToken(), f.secureLinks(), f.apply(), f.checkStore(), f.checkPlacement())
 }
 
 // splitIndex takes the node's number from its place before the flags.

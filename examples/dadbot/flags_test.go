@@ -101,6 +101,7 @@ func TestDefaultsOfANode(t *testing.T) {
 		{"-listen", c.Listen, "127.0.0.1:25527"},
 		{"-seeds", strings.Join(c.Seeds, " "), "127.0.0.1:25520 127.0.0.1:25521 127.0.0.1:25522"},
 		{"-role", strings.Join(c.Roles, " "), "edge dad"},
+		{"-placement", string(o.house.Placement), "coordinator"},
 		{"-style", string(o.house.Style), "states"},
 		{"-audit", o.audit, ""},
 		{"-quiet", o.house.Dad.Quiet.String(), "2.5s"},
@@ -110,8 +111,8 @@ func TestDefaultsOfANode(t *testing.T) {
 			t.Errorf("%s of node 7 is %q, want %q", tt.what, tt.got, tt.want)
 		}
 	}
-	if o.house.Shards != 1000 {
-		t.Errorf("-shards is %d, want 1000", o.house.Shards)
+	if o.house.Shards != 0 {
+		t.Errorf("-shards is %d, want 0 for the default of the placement", o.house.Shards)
 	}
 }
 

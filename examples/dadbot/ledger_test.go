@@ -33,6 +33,7 @@ func readLedger(t *testing.T, nodes []*process) ledger {
 			if err := json.Unmarshal(line, &e); err != nil {
 				t.Fatalf("%s: %v: %s", p.audit, err, line)
 			}
+			e.Node = p.label()
 			l = append(l, e)
 		}
 	}
@@ -96,12 +97,17 @@ func (l ledger) doubled() []string {
 // order, within a joke or from one to the next. An id is sender/chat/number.
 func (l ledger) reordered() []string {
 	last := make(map[string]int)
+	told := make(map[string]bool) // repeats are another matter
 	var bad []string
 	for _, e := range l {
 		if e.Event != audit.Joke {
 			continue
 		}
 		for _, id := range e.IDs {
+			if told[id] {
+				continue
+			}
+			told[id] = true
 			i := strings.LastIndexByte(id, '/')
 			n, _ := strconv.Atoi(id[i+1:])
 			if before, ok := last[id[:i]]; ok && n <= before {
@@ -115,7 +121,7 @@ func (l ledger) reordered() []string {
 
 // rivals are the moments at which a chat had two Dads. The life of a Dad on a
 // node that was killed ended with it.
-func (l ledger) rivals(killed string, at time.Time) []string {
+func (l ledger) rivals(killed map[string]time.Time) []string {
 	type life struct {
 		node      string
 		from, til time.Time
@@ -125,7 +131,7 @@ func (l ledger) rivals(killed string, at time.Time) []string {
 	for _, e := range l {
 		if e.Event == audit.Entered {
 			end := forever
-			if e.Node == killed {
+			if at, ok := killed[e.Node]; ok {
 				end = at
 			}
 			lives[e.Chat] = append(lives[e.Chat], life{e.Node, e.T, end})
@@ -175,10 +181,10 @@ func TestTheLedgerFindsWhatIsWrong(t *testing.T) {
 	if got := l.reordered(); len(got) != 1 || !strings.HasPrefix(got[0], "s/c1/1 comes after 2") {
 		t.Errorf("reordered: %q", got)
 	}
-	if got := l.rivals("", time.Time{}); len(got) != 1 || !strings.Contains(got[0], "1s before") {
+	if got := l.rivals(nil); len(got) != 1 || !strings.Contains(got[0], "1s before") {
 		t.Errorf("rivals: %q", got)
 	}
-	if got := l[:6].rivals("node-0", at(5)); len(got) != 0 {
+	if got := l[:6].rivals(map[string]time.Time{"node-0": at(5)}); len(got) != 0 {
 		t.Errorf("rivals after node-0 was killed: %q", got)
 	}
 }

@@ -53,7 +53,7 @@ func TestGracefulLeaveLosesAndRepeatsNothing(t *testing.T) {
 			}
 			wantNone(t, "in more than one joke", l.doubled())
 			wantNone(t, "out of order", l.reordered())
-			wantNone(t, "two Dads at a time", l.rivals("", time.Time{}))
+			wantNone(t, "two Dads at a time", l.rivals(nil))
 			t.Logf("%d messages were sent", sent)
 		})
 	}
@@ -71,11 +71,8 @@ func TestKilledHostIsReplaced(t *testing.T) {
 		crowd.talk(p, chats, stop)
 	}
 	after(2 * time.Second)
-	if err := victim.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	killed := victim.kill(t)
 	<-victim.exited
-	killed := time.Now()
 	for i := range chats {
 		eventually(t, "every chat is answered for again", func() error { return answers(staying[i%2], i) })
 	}
@@ -93,7 +90,7 @@ func TestKilledHostIsReplaced(t *testing.T) {
 	l := readLedger(t, nodes)
 	wantNone(t, "in more than one joke", l.doubled())
 	wantNone(t, "out of order", l.reordered())
-	wantNone(t, "two Dads at a time", l.rivals(victim.name, killed))
+	wantNone(t, "two Dads at a time", l.rivals(map[string]time.Time{victim.name: killed}))
 }
 
 // answers asks with little patience, because a question that went to the dead
@@ -126,9 +123,7 @@ func TestANodeThatIsDownedExitsWithAnError(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	for _, p := range nodes[1:] {
-		if err := p.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		p.kill(t)
 	}
 	nodes[0].wantExit(t, exitFailure)
 	if log := nodes[0].log.String(); !strings.Contains(log, "dadbot: node-0 has ended: "+troupe.ErrDowned.Error()) {
@@ -140,8 +135,8 @@ func TestANodeThatIsDownedExitsWithAnError(t *testing.T) {
 func TestANodeThatHasNotJoinedLeavesGracefully(t *testing.T) {
 	t.Parallel()
 	ports := freePorts(t, 4)
-	p := &process{name: "node-5", exited: make(chan struct{}), manage: "http://" + ports[2]}
-	p.start(t, []string{"node", "5", "-listen", ports[0], "-http", ports[1], "-manage", ports[2], "-seeds", ports[3]})
+	p := newProcess(5, t.TempDir(), ports)
+	p.start(t, "-seeds", ports[3])
 	eventually(t, "it serves", func() error { _, _, err := get(p.manage + "/alive"); return err })
 	if status, body, err := post("http://"+ports[1]+"/chats/c1/messages", "a", "Ann", "hi"); err != nil || status != http.StatusServiceUnavailable {
 		t.Errorf("POST before joining = %d %s %v, want 503", status, body, err)

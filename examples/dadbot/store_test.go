@@ -71,16 +71,14 @@ func TestNodesShareAFile(t *testing.T) {
 	}
 	leaving.leave(t)
 	eventually(t, "the others have seen it leave", func() error { return last.sees(2) })
-	if err := victim.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	victim.kill(t)
 	eventually(t, "the last is alone", func() error { return last.sees(1) })
 	for i := range chats {
 		eventually(t, "the last answers for every chat", func() error { return answers(last, i) })
 	}
 	ports := freePorts(t, 3)
-	newcomer := &process{name: "node-3", exited: make(chan struct{}), manage: "http://" + ports[2]}
-	newcomer.start(t, slices.Concat([]string{"node", "3", "-listen", ports[0], "-http", ports[1], "-manage", ports[2], "-store", file}, quick))
+	newcomer := newProcess(3, t.TempDir(), ports)
+	newcomer.start(t, slices.Concat([]string{"-store", file}, quick)...)
 	eventually(t, "a newcomer has joined", func() error { return newcomer.sees(2) })
 	newcomer.leave(t)
 	last.leave(t)

@@ -38,7 +38,7 @@ type stage struct {
 
 	mu     sync.Mutex
 	events []event
-	heirs  []dad.Said // what was told to his own ref
+	heirs  []string // what is left to his successor: "told N", and ids
 }
 
 // event is a fact and how long after the beginning it happened.
@@ -66,6 +66,7 @@ func enter(t *testing.T, style dad.Style, conf dad.Config) *stage {
 	}
 	st.cell, err = actor.NewCell(st.system, actor.CellConfig[dad.Msg]{
 		Name: "#engineering", Start: start, Self: actor.NewRef[dad.Msg](heir{st}, "#engineering"),
+		Ended: st.inherit,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +81,17 @@ type heir struct{ st *stage }
 func (h heir) Deliver(_ context.Context, _ string, m dad.Msg) error {
 	h.st.mu.Lock()
 	defer h.st.mu.Unlock()
-	h.st.heirs = append(h.st.heirs, m.(dad.Said))
+	h.st.heirs = append(h.st.heirs, fmt.Sprint("told ", m.(dad.Told).Puns))
 	return nil
+}
+
+// inherit takes what he has not handled.
+func (st *stage) inherit(left []actor.Leftover[dad.Msg], _ actor.StopReason, _ error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, l := range left {
+		st.heirs = append(st.heirs, l.Message.(dad.Said).ID)
+	}
 }
 
 func (h heir) Describe(key string) string { return "heir of " + key }
@@ -135,6 +145,14 @@ func (st *stage) wantJokes(want ...string) {
 	st.t.Helper()
 	if got := st.jokes(); !slices.Equal(got, want) {
 		st.t.Errorf("jokes are\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// wantHeirs compares what is left to his successor, when he has ended.
+func (st *stage) wantHeirs(want ...string) {
+	st.t.Helper()
+	if !slices.Equal(st.heirs, want) {
+		st.t.Errorf("the successor hears %q, want %q", st.heirs, want)
 	}
 }
 
@@ -296,7 +314,7 @@ func sameLine(a, b dad.Line) bool {
 	return a.At.Equal(b.At) && a.ID == b.ID && a.From == b.From && a.Text == b.Text && a.Via == b.Via && slices.Equal(a.Batch, b.Batch)
 }
 
-func TestADadWhoIsStoppedTellsHisSuccessorWhatHeHasNotJokedAbout(t *testing.T) {
+func TestADadWhoIsStoppedLeavesWhatHeHasNotJokedAbout(t *testing.T) {
 	for _, way := range []struct {
 		name string
 		stop func(*actor.Cell[dad.Msg])
@@ -316,13 +334,7 @@ func TestADadWhoIsStoppedTellsHisSuccessorWhatHeHasNotJokedAbout(t *testing.T) {
 				st.wait(time.Second)
 				way.stop(st.cell)
 				synctest.Wait()
-				var ids []string
-				for _, s := range st.heirs {
-					ids = append(ids, s.ID)
-				}
-				if want := []string{"b", "c", "d"}; !slices.Equal(ids, want) {
-					t.Errorf("the successor hears %q, want %q", ids, want)
-				}
+				st.wantHeirs("told 1", "b", "c", "d")
 				want := "entered, heard a, joke, heard b, heard c, heard d, stopped"
 				if got := st.kinds(); got != want {
 					t.Errorf("events are %s, want %s", got, want)
@@ -330,6 +342,46 @@ func TestADadWhoIsStoppedTellsHisSuccessorWhatHeHasNotJokedAbout(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestADadDoesNotRepeatHisPredecessors(t *testing.T) {
+	bothStyles(t, func(t *testing.T, style dad.Style) {
+		st := enter(t, style, dad.Config{Pun: pun})
+		inherit := func(puns int) {
+			if err := st.ref.Tell(t.Context(), dad.Told{Puns: puns}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		inherit(3)
+		st.say("a")
+		st.wait(time.Second) // he collects
+		inherit(4)
+		st.wait(2 * time.Second) // he thinks
+		inherit(5)
+		inherit(2) // of one before
+		st.wait(time.Minute)
+		st.wantJokes("4.5s a: pun 5")
+		st.cell.Drain()
+		synctest.Wait()
+		st.wantHeirs("told 6")
+	})
+}
+
+// A Dad who told himself anything when he goes to rest would never rest.
+func TestADadWhoGoesToRestIsSilent(t *testing.T) {
+	bothStyles(t, func(t *testing.T, style dad.Style) {
+		st := enter(t, style, dad.Config{Pun: pun})
+		st.say("a")
+		st.wait(time.Minute)
+		if !st.cell.Passivate() {
+			t.Fatal("he cannot go to rest")
+		}
+		synctest.Wait()
+		if got, want := st.kinds(), "entered, heard a, joke, stopped"; got != want {
+			t.Errorf("events are %s, want %s", got, want)
+		}
+		st.wantHeirs()
+	})
 }
 
 func TestADrainedDadHearsWhatIsInHisMailboxFirst(t *testing.T) {
@@ -343,20 +395,16 @@ func TestADrainedDadHearsWhatIsInHisMailboxFirst(t *testing.T) {
 		if got, want := st.kinds(), "entered, heard a, heard b, heard c, stopped"; got != want {
 			t.Errorf("events are %s, want %s", got, want)
 		}
-		if len(st.heirs) != 3 {
-			t.Errorf("the successor hears %v, want 3 messages", st.heirs)
-		}
+		st.wantHeirs("a", "b", "c")
 	})
 }
 
-func TestADadWhoFailedHandsNothingOver(t *testing.T) {
+func TestADadWhoFailedLeavesHisMessages(t *testing.T) {
 	bothStyles(t, func(t *testing.T, style dad.Style) {
 		st := enter(t, style, dad.Config{Pun: func(int) (string, error) { panic("no laughing matter") }})
 		st.say("a")
 		st.wait(time.Minute)
-		if len(st.heirs) != 0 {
-			t.Errorf("the successor hears %v, want nothing", st.heirs)
-		}
+		st.wantHeirs("a")
 		if got, want := st.kinds(), "entered, heard a, stopped"; got != want {
 			t.Errorf("events are %s, want %s", got, want)
 		}

@@ -10,7 +10,11 @@ import (
 // Loop is Dad as a function that simply waits for what comes next.
 func (d Config) Loop() actor.Start[Msg] {
 	return actor.Loop(func(in *actor.Inbox[Msg]) error {
-		l := &loop{begin(in.Ctx, d), in}
+		begun, err := begin(in.Ctx, d)
+		if err != nil {
+			return err
+		}
+		l := &loop{begun, in}
 		for {
 			if err := l.joke(); errors.Is(err, actor.ErrStopped) {
 				return nil
@@ -96,6 +100,9 @@ func (l *loop) take(m Msg) (news bool, err error) {
 		return l.listen(m), nil
 	case Recall:
 		return false, l.answer(m)
+	case Told:
+		l.inherit(m)
+		return false, nil
 	default:
 		return false, actor.ErrUnhandled
 	}

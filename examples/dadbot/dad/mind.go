@@ -21,9 +21,10 @@ const (
 // mind is what a Dad knows in one life. It is plain data; time is an argument.
 type mind struct {
 	node    string
-	subject []Said // what he is thinking about
-	pending []Said // what the next joke will be about, by the time it was said
-	told    int    // puns told: the next is the first that was not
+	subject []Said          // what he is thinking about
+	pending []Said          // what the next joke will be about, by the time it was said
+	open    map[string]bool // the ids of both
+	told    int             // puns that the chat has heard: the next is the first that it has not
 	known   recent
 	lines   []Line
 	size    int // of lines, in bytes
@@ -34,6 +35,10 @@ func (m *mind) hear(s Said) bool {
 	if !m.known.add(s.ID) {
 		return false
 	}
+	if m.open == nil {
+		m.open = make(map[string]bool)
+	}
+	m.open[s.ID] = true
 	i, _ := slices.BinarySearchFunc(m.pending, s.At, func(p Said, at time.Time) int {
 		if p.At.After(at) {
 			return 1
@@ -44,6 +49,9 @@ func (m *mind) hear(s Said) bool {
 	m.remember(Line{At: s.At, ID: s.ID, From: s.From, Text: s.Text, Via: s.Via})
 	return true
 }
+
+// inherit takes note of what predecessors have told.
+func (m *mind) inherit(t Told) { m.told = max(m.told, t.Puns) }
 
 // curious tells whether something was said that he has not thought about.
 func (m *mind) curious() bool { return len(m.pending) > 0 }
@@ -65,19 +73,24 @@ func (m *mind) joke(at time.Time, pun string) Line {
 	}
 	l := Line{At: at, ID: JokeID + ids[0], From: Bot, Text: pun, Via: m.node, Batch: ids}
 	m.remember(l)
-	m.subject = nil
+	m.drop()
 	m.told++
 	return l
 }
 
-// giveUp puts the subject back: no pun came to his mind.
-func (m *mind) giveUp() {
-	m.pending = m.unanswered()
+// drop ends what is to be said about the subject.
+func (m *mind) drop() {
+	for _, s := range m.subject {
+		delete(m.open, s.ID)
+	}
 	m.subject = nil
 }
 
-// unanswered is all that he has heard and not joked about, the oldest first.
-func (m *mind) unanswered() []Said { return slices.Concat(m.subject, m.pending) }
+// giveUp puts the subject back: there is no joke about it now.
+func (m *mind) giveUp() {
+	m.pending = slices.Concat(m.subject, m.pending)
+	m.subject = nil
+}
 
 // remember adds l and forgets the oldest lines beyond the bounds.
 func (m *mind) remember(l Line) {

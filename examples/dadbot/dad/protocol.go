@@ -1,6 +1,6 @@
 // Package dad is DadBot himself: every chat has its own Dad, who waits until
 // the chat has been quiet, thinks, and then makes one joke about all that was
-// said. In one life he never repeats one.
+// said. He never repeats one in a chat, as long as somebody remembers what was told.
 //
 // He is written twice with the same protocol: as a state machine whose states
 // are methods (states.go), and as a loop that simply waits (loop.go). Both
@@ -9,11 +9,22 @@
 //
 // # What he promises
 //
-// Every message that he heard is in exactly one joke of his, or handed to his
-// successor when he is stopped gracefully. The messages of a joke are in the
-// order of the times at which they were said, so that the order of each edge
-// is kept although a successor gets them from his predecessor and from the
-// edges at once. The same id heard twice in one life is joked about once.
+// Every message that he heard is in exactly one joke of his, or left to his
+// successor: he sets it aside until he has joked about it, so that it counts as
+// handled only then, and who sent it from another node sends it again when his
+// node crashes. A node that leaves waits, while it can, for the jokes about what
+// was said through it.
+//
+// The messages of a joke are in the order of the times at which they were said,
+// so that the order of each edge is kept although a successor gets them from his
+// predecessor and from the edges at once. The same id heard twice in one life is
+// joked about once.
+//
+// How many puns he has told goes on to a successor as well, so that the chat hears
+// no pun twice. It is forgotten when he goes to rest, or when his node crashes,
+// unless he has a [Notebook]. With one, a Dad who was replaced without noticing
+// tells nothing either. A crash right behind a joke has a successor tell another one
+// about the same messages: at least once is not exactly once.
 //
 // His memory is bounded ([Memory]), and so is a batch ([MaxBatch]).
 package dad
@@ -44,12 +55,18 @@ type (
 		Reply actor.Reply[Memory] `json:"-"`
 	}
 
+	// Told says how many puns the chat has heard from a predecessor.
+	Told struct {
+		Puns int `json:"puns"`
+	}
+
 	quiet   struct{} // nobody has said anything for a while
 	thought struct{} // he has thought long enough
 )
 
 func (Said) dadMsg()    {}
 func (Recall) dadMsg()  {}
+func (Told) dadMsg()    {}
 func (quiet) dadMsg()   {}
 func (thought) dadMsg() {}
 
@@ -60,6 +77,7 @@ func (m Recall) WithReply(r actor.Reply[Memory]) Msg { m.Reply = r; return m }
 var Protocol = wire.MustProtocol[Msg](
 	wire.Message("dad.said", Said{}),
 	wire.Request[Msg, Memory]("dad.recall", Recall{}),
+	wire.Message("dad.told", Told{}),
 )
 
 // Memory is what a Dad remembers of this life: the last messages and jokes, at

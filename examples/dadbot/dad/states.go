@@ -11,7 +11,11 @@ const (
 // States is Dad as a state machine: idle, collecting, thinking.
 func (d Config) States() actor.Start[Msg] {
 	return func(c *actor.Ctx[Msg]) (actor.Behavior[Msg], error) {
-		return (&states{begin(c, d)}).idle, nil
+		l, err := begin(c, d)
+		if err != nil {
+			return nil, err
+		}
+		return (&states{l}).idle, nil
 	}
 }
 
@@ -27,6 +31,9 @@ func (s *states) idle(c *actor.Ctx[Msg], m Msg) error {
 		return nil
 	case Recall:
 		return s.answer(m)
+	case Told:
+		s.inherit(m)
+		return nil
 	default:
 		return actor.ErrUnhandled
 	}
@@ -42,6 +49,9 @@ func (s *states) collecting(c *actor.Ctx[Msg], m Msg) error {
 		return nil
 	case Recall:
 		return s.answer(m)
+	case Told:
+		s.inherit(m)
+		return nil
 	case quiet:
 		return s.think(c)
 	default:
@@ -57,6 +67,9 @@ func (s *states) thinking(c *actor.Ctx[Msg], m Msg) error {
 		return nil
 	case Recall:
 		return s.answer(m)
+	case Told:
+		s.inherit(m)
+		return nil
 	case thought:
 		s.quip()
 		if s.curious() {

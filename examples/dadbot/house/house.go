@@ -24,14 +24,24 @@ const (
 // TypeName is the entity type of Dads.
 const TypeName = "Dad"
 
+// Placement is who decides where the Dads live.
+type Placement string
+
+// The two authorities; [Ring] needs a store.
+const (
+	Coordinator Placement = "coordinator"
+	Ring        Placement = "ring"
+)
+
 // Config declares a house.
 type Config struct {
-	Name    string         // of the node, for people: node-0
-	Cluster troupe.Config  // its part in the cluster
-	Shards  int            // of all nodes the same; 0 for the default
-	Style   dad.Style      // how its Dads are written
-	Dad     dad.Config     // how they are; Node and Record come from here
-	Record  audit.Recorder // told of each fact, with time and node
+	Name      string         // of the node, for people: node-0
+	Cluster   troupe.Config  // its part in the cluster
+	Shards    int            // of all nodes the same; 0 for the default
+	Placement Placement      // of all nodes the same; default Coordinator
+	Style     dad.Style      // how its Dads are written
+	Dad       dad.Config     // how they are; Node and Record come from here
+	Record    audit.Recorder // told of each fact, with time and node
 }
 
 // House is a node with its part in the entity type.
@@ -47,6 +57,9 @@ type House struct {
 func Open(ctx context.Context, c Config) (*House, error) {
 	record := audit.Stamp(c.Name, c.Record)
 	c.Dad.Node, c.Dad.Record = c.Name, record
+	if c.Cluster.Store != nil {
+		c.Dad.Notebook = notebookOf
+	}
 	start, err := c.Dad.Start(c.Style)
 	if err != nil {
 		return nil, err
@@ -57,13 +70,21 @@ func Open(ctx context.Context, c Config) (*House, error) {
 	}
 	dads, err := shard.Join(n, shard.Type[dad.Msg]{
 		Name: TypeName, Start: start, Protocol: dad.Protocol,
-		Shards: c.Shards, Role: DadRole, Idle: idle(c.Dad),
+		Shards: c.Shards, Role: DadRole, Ring: c.ring(), Idle: idle(c.Dad),
 	})
 	if err != nil {
 		n.Kill()
 		return nil, err
 	}
 	return &House{Node: n, name: c.Name, record: record, dads: dads}, nil
+}
+
+// ring is nil for the coordinator.
+func (c Config) ring() *shard.Ring {
+	if c.Placement == Ring {
+		return new(shard.Ring)
+	}
+	return nil
 }
 
 // idle is longer than a Dad waits and thinks, so that he is not put to rest

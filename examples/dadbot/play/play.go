@@ -115,8 +115,8 @@ func (d *director) move(ctx context.Context) error {
 	return d.until(ctx, "the new Dad of "+engineering, func() bool { return d.homes[engineering] != home })
 }
 
-// goOn ends the story elsewhere: a new Dad begins with his first joke again,
-// and the one who stayed goes on with his second.
+// goOn ends the story elsewhere: the new Dad goes on where his predecessor ended,
+// and the one who stayed with his second joke.
 func (d *director) goOn(ctx context.Context) error {
 	err := d.say(ctx,
 		line{1, engineering, "Bob", "Let us ask them when they get here."},
