@@ -41,7 +41,7 @@ const (
 	Mailbox = 1024 // messages that may wait for a local actor, where a system has a bound
 	Body    = 100  // bytes in each message and request that leaves its process
 	Askers  = 64   // concurrent askers, or senders, in the works named -64
-	IDs     = 1000 // entities in sharded-ask-64
+	IDs     = 1000 // entities in the works named sharded-
 	Branch  = 10   // children of each actor in skynet-1m
 )
 
@@ -62,6 +62,9 @@ func All() []Work {
 		{"remote-ask-1", Nanoseconds, 20_000, 50, "two processes: one ask after the other, 100 B: p50"},
 		{"remote-ask-64", AsksPerSecond, 300_000, 200, "two processes: 64 askers, one actor, 100 B"},
 		{"sharded-ask-64", AsksPerSecond, 300_000, 200, "three processes: 64 askers in one, entities in the others, 100 B"},
+		{"sharded-ask-64-once", AsksPerSecond, 300_000, 200, "the same, delivered at most once"},
+		{"sharded-tell-64", MessagesPerSecond, 1_000_000, 500, "three processes: 64 senders in one, entities in the others, 100 B"},
+		{"sharded-tell-64-once", MessagesPerSecond, 1_000_000, 500, "the same, delivered at most once"},
 		{"sharded-tell-local", MessagesPerSecond, 5_000_000, 2000, "one sender, one entity of the same process"},
 	})
 }

@@ -9,26 +9,30 @@ import (
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/bench/driver"
 	"github.com/troupe-go/troupe/bench/work"
+	"github.com/troupe-go/troupe/shard"
 )
 
 func main() {
 	driver.Main(driver.System{
 		Works: map[string]driver.Func{
-			"tell-1-1":           func(r *driver.Run) error { return tell(r, 1) },
-			"tell-2-1":           func(r *driver.Run) error { return tell(r, 2) },
-			"fanout-1000":        fanout,
-			"ask-1":              func(r *driver.Run) error { return ask(r, 1) },
-			"ask-64":             func(r *driver.Run) error { return ask(r, work.Askers) },
-			"pingpong":           pingpong,
-			"spawn-1m":           spawn,
-			"idle-bytes":         idle,
-			"skynet-1m":          skynet,
-			"remote-tell-1-1":    func(r *driver.Run) error { return remoteTell(r, 1) },
-			"remote-tell-64-1":   func(r *driver.Run) error { return remoteTell(r, work.Askers) },
-			"remote-ask-1":       func(r *driver.Run) error { return remoteAsk(r, 1) },
-			"remote-ask-64":      func(r *driver.Run) error { return remoteAsk(r, work.Askers) },
-			"sharded-ask-64":     shardedAsk,
-			"sharded-tell-local": shardedTell,
+			"tell-1-1":             func(r *driver.Run) error { return tell(r, 1) },
+			"tell-2-1":             func(r *driver.Run) error { return tell(r, 2) },
+			"fanout-1000":          fanout,
+			"ask-1":                func(r *driver.Run) error { return ask(r, 1) },
+			"ask-64":               func(r *driver.Run) error { return ask(r, work.Askers) },
+			"pingpong":             pingpong,
+			"spawn-1m":             spawn,
+			"idle-bytes":           idle,
+			"skynet-1m":            skynet,
+			"remote-tell-1-1":      func(r *driver.Run) error { return remoteTell(r, 1) },
+			"remote-tell-64-1":     func(r *driver.Run) error { return remoteTell(r, work.Askers) },
+			"remote-ask-1":         func(r *driver.Run) error { return remoteAsk(r, 1) },
+			"remote-ask-64":        func(r *driver.Run) error { return remoteAsk(r, work.Askers) },
+			"sharded-ask-64":       func(r *driver.Run) error { return shardedAsk(r, shard.AtLeastOnce) },
+			"sharded-ask-64-once":  func(r *driver.Run) error { return shardedAsk(r, shard.AtMostOnce) },
+			"sharded-tell-64":      func(r *driver.Run) error { return shardedTell(r, shard.AtLeastOnce) },
+			"sharded-tell-64-once": func(r *driver.Run) error { return shardedTell(r, shard.AtMostOnce) },
+			"sharded-tell-local":   shardedTellLocal,
 		},
 		Peers: map[string]func([]string) (string, error){
 			"counter": serveCounter,

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe"
 	"github.com/troupe-go/troupe/actor"
@@ -16,12 +18,13 @@ import (
 
 const hostRole = "host"
 
-// joinCounters makes n take part in the entities of sharded-ask-64. Their homes
-// stay as they are given at first.
-func joinCounters(n *troupe.Node) (*shard.Entities[hit], error) {
+// joinCounters makes n take part in the entities of two processes, of which there
+// is a type for each class of delivery: the asking or telling node has one of them. Their homes stay as
+// they are given at first.
+func joinCounters(n *troupe.Node, d shard.Delivery) (*shard.Entities[hit], error) {
 	return shard.Join(n, shard.Type[hit]{
-		Name: "counter", Start: hitCounter, Protocol: newProtocol(),
-		Role: hostRole, Idle: -1, RebalanceEvery: -1,
+		Name: fmt.Sprintf("counter-%d", d), Start: hitCounter, Protocol: newProtocol(), Delivery: d,
+		Role: hostRole, Idle: -1, RebalanceEvery: -1, Mailbox: math.MaxInt32,
 	})
 }
 
@@ -32,46 +35,59 @@ func hostEntities(seeds []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	counters, err := joinCounters(n)
-	if err != nil {
-		return "", err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	if _, err := actor.Ask(ctx, counters.Ref("first of "+n.ID().String()), hit{}); err != nil {
-		return "", err
+	for _, d := range []shard.Delivery{shard.AtLeastOnce, shard.AtMostOnce} {
+		counters, err := joinCounters(n, d)
+		if err != nil {
+			return "", err
+		}
+		if _, err := actor.Ask(ctx, counters.Ref("first of "+n.ID().String()), hit{}); err != nil {
+			return "", err
+		}
 	}
 	return n.ID().Address.String(), nil
 }
 
-// shardedAsk asks entities at random. All live in the two other processes: this
-// one hosts none.
-func shardedAsk(r *driver.Run) error {
+// hosted starts the two other processes, in which all entities live: this one hosts
+// none.
+func hosted(r *driver.Run, d shard.Delivery) ([]actor.Ref[hit], error) {
 	one, err := r.Peer("host")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := r.Peer("host", one.Address); err != nil {
-		return err
+		return nil, err
 	}
 	n, err := startNode(nil, one.Address)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	counters, err := joinCounters(n)
+	counters, err := joinCounters(n, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	refs, err := startAll(counters)
+	return startAll(counters)
+}
+
+// drawing is what each of the askers or senders draws entities by.
+func drawing() []*rand.Rand {
+	draws := make([]*rand.Rand, work.Askers)
+	for i := range draws {
+		draws[i] = rand.New(rand.NewPCG(1, uint64(i)))
+	}
+	return draws
+}
+
+// shardedAsk asks entities at random.
+func shardedAsk(r *driver.Run, d shard.Delivery) error {
+	refs, err := hosted(r, d)
 	if err != nil {
 		return err
 	}
 	ctx := context.Background()
 	body := make([]byte, work.Body)
-	draws := make([]*rand.Rand, work.Askers)
-	for i := range draws {
-		draws[i] = rand.New(rand.NewPCG(1, uint64(i)))
-	}
+	draws := drawing()
 	return r.AskTimed(work.Askers, func(asker, _ int) error {
 		_, err := actor.Ask(ctx, refs[draws[asker].IntN(len(refs))], hit{Body: body})
 		return err
@@ -103,8 +119,33 @@ func startAll(counters *shard.Entities[hit]) ([]actor.Ref[hit], error) {
 	return refs, nil
 }
 
-// shardedTell is tell-1-1 to an entity.
-func shardedTell(r *driver.Run) error {
+// shardedTell tells entities in turn, and counts what all have when it asks them.
+func shardedTell(r *driver.Run, d shard.Delivery) error {
+	refs, err := hosted(r, d)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	body := make([]byte, work.Body)
+	var next atomic.Uint64
+	send := func() error { return refs[next.Add(1)%work.IDs].TellWait(ctx, hit{Body: body}) }
+	return r.Send(work.Askers, send, func() (int, error) {
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		sum := 0
+		for _, ref := range refs {
+			n, err := actor.Ask(ctx, ref, hit{})
+			if err != nil {
+				return 0, err
+			}
+			sum += int(n)
+		}
+		return sum, nil
+	})
+}
+
+// shardedTellLocal is tell-1-1 to an entity.
+func shardedTellLocal(r *driver.Run) error {
 	n, err := startNode(nil)
 	if err != nil {
 		return err
