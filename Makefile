@@ -15,7 +15,7 @@ LINT_VERSION = v2.15.0
 LINT         = bin/golangci-lint-$(LINT_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help bench bench-compare bench-quick chaos chaos-loss chaos-quick chaos-slow cover fmt fuzz kills lint mutants race run sbr-graphs scale sim test tools vet
+.PHONY: help bench bench-compare bench-quick chaos chaos-loss chaos-quick chaos-slow cover fmt fuzz kills lint moves mutants race run sbr-graphs scale sim test tools vet
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -65,8 +65,12 @@ lint: $(LINT) bin/staticcheck vet ## all linters over all modules
 race: ## all tests with the race detector
 	.ci/race
 
-mutants: ## plant faults in the membership cores; storms must find each
+mutants: ## plant faults in the cores of membership and sharding; storms must find each
 	$(GO) test ./internal/sim -run TestStormsFindPlants -mutants -v -timeout 60m
+	$(GO) test ./shard/internal/shardsim -run TestMutants -v -timeout 60m
+
+moves: ## rolling restarts, kills and scale-outs of real processes under load, all placements (half an hour); renews docs/moves.md
+	$(GO) test ./examples/dadbot -run TestMoves -moves -page ../../docs/moves.md -timeout 90m -v | grep -v '^=== '
 
 run: ## three nodes, one Dad: the scripted play
 	$(GO) run ./examples/dadbot

@@ -26,37 +26,44 @@ var rules = []rule{
 	{at: "placement", pure: true, may: "internal/member"},
 	{at: "internal/membership", pure: true, may: "internal/member internal/phi internal/gossip sbr"},
 
+	{at: "internal/margin", pure: true, may: "internal/member"},
+
 	{at: "actor"},
 	{at: "actor/actortest", may: "actor"},
 	{at: "wire", may: "actor"},
 	{at: "wire/wiretest", may: "wire"},
 	{at: "discover", may: "internal/member"},
 	{at: "internal/seldom"},
+	{at: "internal/wake"},
 	{at: "transport", may: "internal/member internal/seldom actor wire"},
 	{at: "transport/certtest"},
 	{at: "transport/transporttest", may: "internal/member actor transport"},
 	{at: "internal/lease", pure: true},
 	{at: "store", may: "internal/lease actor"},
 	{at: "store/storetest", may: "store"},
-	{at: "", may: "internal/member internal/seldom internal/phi internal/gossip internal/membership sbr actor wire discover transport store"},
+	{at: "", may: "internal/member internal/seldom internal/phi internal/gossip internal/membership internal/wake sbr actor wire discover transport store"},
 
-	{at: "singleton/internal/owner", pure: true, may: "internal/member"},
-	{at: "singleton", may: "internal/member actor wire transport store . singleton/internal/owner"},
+	{at: "singleton/internal/owner", pure: true, may: "internal/member internal/margin"},
+	{at: "singleton", may: "internal/member internal/wake actor wire transport store . singleton/internal/owner"},
 
 	{at: "shard/internal/protocol", pure: true, may: "internal/member placement"},
-	{at: "shard/internal/coordinator", pure: true, may: "internal/member placement shard/internal/protocol"},
+	{at: "shard/internal/coordinator", pure: true, may: "internal/member internal/margin placement shard/internal/protocol"},
 	{at: "shard/internal/region", pure: true, may: "internal/member placement shard/internal/protocol"},
+	{at: "shard/internal/ring", pure: true, may: "internal/member placement shard/internal/protocol"},
 	{at: "shard/internal/evict", pure: true},
-	{at: "shard", may: "internal/member internal/seldom placement actor wire transport . " +
-		"shard/internal/protocol shard/internal/coordinator shard/internal/region shard/internal/evict"},
+	{at: "shard/internal/window", pure: true, may: "internal/member shard/internal/protocol"},
+	{at: "shard/internal/entity", pure: true},
+	{at: "shard", may: "internal/member internal/seldom internal/wake placement actor wire transport store . " +
+		"shard/internal/protocol shard/internal/coordinator shard/internal/region shard/internal/ring shard/internal/evict shard/internal/window shard/internal/entity"},
 	{at: "manage", may: "internal/member internal/seldom actor . shard"},
 
 	// For tests only: nothing above imports them.
+	{at: "internal/member/membertest", may: "internal/member"},
 	{at: "internal/vectortest"},
-	{at: "internal/sim", may: "internal/member internal/phi internal/gossip internal/membership sbr"},
+	{at: "internal/sim", may: "internal/member internal/margin internal/phi internal/gossip internal/membership sbr"},
 	{at: "shard/internal/shardsim", may: "internal/member placement " +
-		"shard/internal/protocol shard/internal/coordinator shard/internal/region"},
-	{at: "internal/stormtest"},
+		"internal/lease store shard/internal/protocol shard/internal/coordinator shard/internal/region shard/internal/ring"},
+	{at: "internal/stormtest", may: "internal/member transport"},
 	{at: "internal/arch"},
 }
 
