@@ -168,6 +168,7 @@ func (e *enrolment) found(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	e.generation = 0 // a row of an earlier attempt may be gone
 	if err := e.enrol(ctx); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-go/troupe/internal/member"
 	"github.com/troupe-go/troupe/internal/membership"
 	"github.com/troupe-go/troupe/internal/seldom"
+	"github.com/troupe-go/troupe/store"
 	"github.com/troupe-go/troupe/transport"
 )
 
@@ -199,6 +200,9 @@ func (n *Node) ID() ID { return n.id }
 
 // Name is the cluster's name.
 func (n *Node) Name() string { return n.cfg.Name }
+
+// Store is the database that the nodes of the cluster share; nil if there is none.
+func (n *Node) Store() store.Store { return n.cfg.Store }
 
 // Scheme is the scheme of addresses that tools see.
 func (n *Node) Scheme() string { return n.cfg.Scheme }

@@ -375,6 +375,10 @@ func TestPortsBelongTogetherByName(t *testing.T) {
 				t.Errorf("received %q, want %q", got, want)
 			}
 		}
+		a.Retire()
+		if from := <-r.closed; from != nodes[0].ID() {
+			t.Errorf("told that %s has retired its port, want %s", from, nodes[0].ID())
+		}
 	})
 }
 

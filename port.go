@@ -19,7 +19,7 @@ import (
 // Receive is called on the link's reader: the payload is valid only during the
 // call, calls for one lane of one peer come in order and one at a time, and a
 // slow call slows that lane of that peer. A handler with a NoPort method is
-// told when a peer answered that it has not opened the port.
+// told when a peer answered that it has not opened the port, or has retired it.
 type PortHandler interface {
 	Receive(from ID, lane transport.Lane, payload []byte)
 }
@@ -105,6 +105,15 @@ func (p *Port) Close() {
 		}
 		return nil
 	})
+}
+
+// Retire tells the other members that this node sends nothing more by the port, as if
+// it had never opened it: who has to wait for a last word need not wait until the
+// node is removed. It is for a component that has ended; the port stays open.
+func (p *Port) Retire() {
+	for _, m := range p.node.View().Members {
+		p.node.answerNoPort(m.ID, p.number)
+	}
 }
 
 // Lane picks the ordinary lane for a hash, and a stream of it: what shares a hash

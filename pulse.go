@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/member"
+	"github.com/troupe-go/troupe/internal/membership"
 	"github.com/troupe-go/troupe/transport"
 )
 
@@ -158,22 +159,6 @@ func (p *pulse) wait(ending <-chan struct{}) bool {
 	return true
 }
 
-// confirmed tells whether a majority of the members, self counted, has said
-// that this node is one of them. A node that is no member yet, or the only one,
-// needs nobody.
-func confirmed(v *View, yes map[ID]bool) bool {
-	if _, in := v.SelfMember(); !in {
-		return true
-	}
-	count := 1
-	for _, m := range v.Members {
-		if m.ID != v.Self && yes[m.ID] {
-			count++
-		}
-	}
-	return count > len(v.Members)/2
-}
-
 // Paused tells whether this node does not act at present, because it was not
 // running for a while, or lost its links to most others, and does not know yet
 // whether it is still a member. Who
@@ -200,7 +185,7 @@ func (n *Node) confirm() {
 		return
 	}
 	yes := h.confirmedBy()
-	if !cut && confirmed(v, yes) && n.pulse.held.CompareAndSwap(h, nil) { // unless another gap was just noticed
+	if !cut && membership.Confirmed(v, func(id ID) bool { return yes[id] }) && n.pulse.held.CompareAndSwap(h, nil) { // unless another gap was just noticed
 		close(h.over)
 		n.log.Info("this node goes on", slog.Duration("held", time.Since(n.pulse.began)-h.since))
 		return

@@ -66,14 +66,26 @@ func (r *replies) take(id uint64) (waiting, bool) {
 	return w, ok
 }
 
-// redirect notes that another node has the request now.
-func (r *replies) redirect(id uint64, to ID) {
+// redirect notes that another node has the request now. One that nobody in
+// particular has stays so: its sender sees to it that it is answered.
+func (r *replies) redirect(id uint64, to ID) (done bool) {
 	p := r.part(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w, ok := p.waiting[id]; ok {
-		p.waiting[id] = waiting{to, w.pending}
+	w, ok := p.waiting[id]
+	if !ok || w.to == (ID{}) {
+		return false
 	}
+	p.waiting[id] = waiting{to, w.pending}
+	return true
+}
+
+func (r *replies) has(id uint64) bool {
+	p := r.part(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.waiting[id]
+	return ok
 }
 
 // reject ends all that wait for one of the nodes that gone names.
@@ -96,7 +108,9 @@ func (r *replies) reject(gone func(ID) bool, err error) {
 }
 
 // Expect keeps a pending ask until it ends, is answered, or the node it was sent
-// to is removed ([ErrPeerRemoved]). The id goes into the request.
+// to is removed ([ErrPeerRemoved]). The id goes into the request. The zero ID is
+// that of nobody in particular: such an ask ends with no node's removal, and who sends the
+// request sees to it that one answers.
 func (n *Node) Expect(to ID, pending wire.Pending) (correlation uint64) {
 	id := n.replies.add(to, pending)
 	// What ended before the ask was in the table did not end it.
@@ -109,6 +123,9 @@ func (n *Node) Expect(to ID, pending wire.Pending) (correlation uint64) {
 	return id
 }
 
+// Awaits tells whether the ask with that id has neither ended nor been answered.
+func (n *Node) Awaits(correlation uint64) bool { return n.replies.has(correlation) }
+
 func (n *Node) rejectOne(id uint64, err error) {
 	if w, ok := n.replies.take(id); ok {
 		w.pending.Reject(fmt.Errorf("ask at %s: %w", w.to, err))
@@ -118,8 +135,7 @@ func (n *Node) rejectOne(id uint64, err error) {
 // Redirect tells that the request with that id was sent to another node than
 // [Node.Expect] was told: the removal of the former one does not end it any more.
 func (n *Node) Redirect(correlation uint64, to ID) {
-	n.replies.redirect(correlation, to)
-	if n.removed.has(to) {
+	if n.replies.redirect(correlation, to) && n.removed.has(to) {
 		n.rejectOne(correlation, ErrPeerRemoved)
 	}
 }

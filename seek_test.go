@@ -368,6 +368,33 @@ func TestOutageOfTheStoreIsNoReasonToFound(t *testing.T) {
 	})
 }
 
+// A slow is a store that takes long over the first row that is entered, and loses it.
+type slow struct {
+	store.Store
+	once sync.Once
+}
+
+func (s *slow) Register(ctx context.Context, r store.Runner, ttl time.Duration) (store.Generation, error) {
+	g, err := s.Store.Register(ctx, r, ttl)
+	s.once.Do(func() {
+		time.Sleep(10 * time.Second)
+		err = errors.Join(err, s.Remove(ctx, r, g)) // as others do who found in its place
+	})
+	return g, err
+}
+
+// A node that was about to found the cluster when others did, and ended, may found it
+// when it is free again.
+func TestFounderIsNotHeldToARowThatIsGone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		n := w.startWith("n1", withStore(&slow{Store: store.NewMemory()}))
+		time.Sleep(time.Minute)
+		if got := len(n.View().Members); got != 1 {
+			t.Errorf("after a minute the node is in a cluster of %d, want 1; it waits for %v", got, n.Why())
+		}
+	})
+}
+
 // A store that answers nothing, or takes nothing, is what members and joiners wait for.
 func TestWhyTheStoreIsWaitedFor(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

@@ -108,30 +108,9 @@ func (w Why) String() string {
 	}
 	b.WriteByte('\n')
 	for _, x := range w.Waits {
-		fmt.Fprintf(&b, "\n%s: %s\n", x.What, x.Why)
-		if !x.Since.IsZero() {
-			fmt.Fprintf(&b, "  for %v, since %s\n", w.At.Sub(x.Since).Round(100*time.Millisecond), moment(x.Since, w.At))
-		}
-		if !x.Until.IsZero() {
-			fmt.Fprintf(&b, "  until %s at the latest, in %v\n", moment(x.Until, w.At), max(0, x.Until.Sub(w.At)).Round(100*time.Millisecond))
-		}
-		for _, on := range x.On {
-			fmt.Fprintf(&b, "  %s %s\n", on.Node.Address, on.Why)
-		}
-		if x.Act != "" {
-			fmt.Fprintf(&b, "  to do: %s\n", x.Act)
-		}
+		b.WriteString("\n" + x.Text(w.At))
 	}
 	return b.String()
-}
-
-// moment is a time as people write it near another one: with the day where that
-// is not plain.
-func moment(t, at time.Time) string {
-	if t.Sub(at).Abs() >= 12*time.Hour {
-		return t.UTC().Format("2006-01-02 15:04:05Z")
-	}
-	return t.UTC().Format("15:04:05.0Z")
 }
 
 // waits tells since when this node does not act.
