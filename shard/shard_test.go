@@ -416,19 +416,28 @@ func TestObserve(t *testing.T) {
 	in(t, func(w *world) {
 		l := newLedger(t)
 		n := w.start()
-		events := make(chan Event, 10)
+		homes, lives := make(chan Event, 10), make(chan Event, 10) // one is not in order with the other
 		typ := l.declare(n)
 		typ.Shards, typ.Idle = 1000, time.Second
-		typ.Observe = func(e Event) { events <- e }
+		typ.Observe = func(e Event) {
+			if e.Kind == HomeLearned {
+				homes <- e
+			} else {
+				lives <- e
+			}
+		}
 		e := joinOn(t, n, typ)
 		tell(t, e, "#engineering", say{})
-		for _, want := range []Event{
-			{HomeLearned, "room", "320", "", n.id, nil},
-			{EntityStarted, "room", "320", "#engineering", n.id, nil},
-			{EntityStopped, "room", "320", "#engineering", n.id, nil},
+		for _, tt := range []struct {
+			from chan Event
+			want Event
+		}{
+			{homes, Event{HomeLearned, "room", "320", "", n.id, nil}},
+			{lives, Event{EntityStarted, "room", "320", "#engineering", n.id, nil}},
+			{lives, Event{EntityStopped, "room", "320", "#engineering", n.id, nil}},
 		} {
-			if got := <-events; got != want {
-				t.Errorf("event %+v, want %+v", got, want)
+			if got := <-tt.from; got != tt.want {
+				t.Errorf("event %+v, want %+v", got, tt.want)
 			}
 		}
 		if got := e.Region().ShardOf("#random"); got != "878" {
