@@ -55,7 +55,9 @@ func (c *Core) wished(now time.Time, in Wish) error {
 	}
 	r.wish(w)
 	c.tellWishes(now)
-	c.heed(now, r.shard(in.Shard))
+	if s, ok := r.shards[in.Shard]; ok { // what nobody has asked for goes there when somebody does
+		c.heed(now, s)
+	}
 	return nil
 }
 
@@ -66,7 +68,10 @@ func (c *Core) release(now time.Time, name string) error {
 	if err := c.decides(name); err != nil {
 		return err
 	}
-	s := r.shard(name)
+	s, ok := r.shards[name]
+	if !ok {
+		return fmt.Errorf("%w: shard %s: no home is known, and nobody waits for one", ErrUnsettled, name)
+	}
 	h, ok := c.settled(s)
 	if !ok {
 		text := "it has no home"

@@ -57,6 +57,23 @@ func TestWishIsRefusedWithTheReason(t *testing.T) {
 	}
 }
 
+// What nobody has sent anything to waits for nothing, though an operator asked
+// about it: else the node would be degraded for good, and say that none can host.
+func TestWishForAShardOfNobodyLeavesNothingWaiting(t *testing.T) {
+	for name, in := range map[string]Input{
+		"move":    Wish{Shard: "2", To: b.Address, Now: true},
+		"release": Release{Shard: "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := surveyed(t, Settings{})
+			r.step(in)
+			if waits := r.core.Waits(); len(waits) > 0 {
+				t.Errorf("waits: %v, want none", waits)
+			}
+		})
+	}
+}
+
 // A shard that is moved by hand stays where it was put, whatever the strategy.
 func TestWishMovesAShardAndKeepsItThere(t *testing.T) {
 	for _, s := range []placement.Strategy{placement.LeastShards{}, placement.ConsistentHashing{}, placement.External{}} {
