@@ -1,0 +1,5 @@
+//go:build !race
+
+package shardsim
+
+const slowdown = 1
