@@ -127,7 +127,7 @@ func (e *Edge) post(w http.ResponseWriter, r *http.Request, chat string) {
 const (
 	errNotUp   = actor.Error("this node is not up: it is joining, or the whole cluster shuts down")
 	errLeaving = actor.Error("this node is leaving")
-	errPaused  = actor.Error("this node was not running for a while, and does not know yet whether it is still a member")
+	errPaused  = actor.Error("this node was not running for a while, or has lost its links to most others, and does not know yet whether it is still a member")
 )
 
 // mayServe is an error while the node must not act for the cluster.
