@@ -8,7 +8,6 @@ import (
 
 	"github.com/troupe-go/troupe/actor"
 	life "github.com/troupe-go/troupe/shard/internal/entity"
-	"github.com/troupe-go/troupe/shard/internal/evict"
 )
 
 // An entity is one id that is active here, over its incarnations, or waits to be.
@@ -18,14 +17,13 @@ type entity[M any] struct {
 	home *local[M]
 	cell atomic.Pointer[actor.Cell[M]] // of the incarnation, or the last one; nil before the first
 	late atomic.Pointer[late[M]]       // nil when nothing waits for the cell
-	turn *evict.Entry[*entity[M]]      // its place among those that may have to go; nil without a limit
+	turn *turn                         // its turn among those that may have to go; nil without a limit
 
-	hash    uint32        // the directory's
-	at      int32         // place in the list of its shard
-	uses    atomic.Uint32 // messages since the limiter last looked, up to maxUses
-	state   life.State    // guarded by the slot's lock
-	started bool          // the incarnation came to life; the runner's
-	lives   bool          // an incarnation has entered and not left; the limiter's
+	hash    uint32     // the directory's
+	at      int32      // place in the list of its shard
+	uses    usage      // messages since its limiters last looked
+	state   life.State // guarded by the slot's lock
+	started bool       // the incarnation came to life; the runner's
 }
 
 // late is what an entity's messages wait in when its cell cannot take them.

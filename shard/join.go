@@ -182,7 +182,7 @@ func newShell[M any](n node, t Type[M]) (*shell[M], error) {
 	r.control.role = t.Role
 	r.control.hosts.Store(t.Role == "") // until the node is a member, whose roles are known
 	r.active.init()
-	r.limit, r.rests = newLimiter(t), newRests(t.Backoff)
+	r.limit, r.rests = newLimits(t), newRests(t.Backoff)
 	if t.Remember {
 		r.keeper, r.recovery = newKeeper(r), newRecovery(r)
 	}

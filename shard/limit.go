@@ -2,12 +2,13 @@ package shard
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/shard/internal/evict"
 )
 
-// Eviction chooses which entity is passivated when a node has more of a type than
-// [Type.Limit] or [Type.LimitBytes] allows.
+// Eviction chooses which entity is passivated when there are more than
+// [Type.Limit], [Type.LimitBytes] or a [Pool] allow.
 type Eviction uint8
 
 // The policies. What an entity was used is looked up when one has to go, at a few
@@ -22,17 +23,42 @@ const (
 	S3FIFO
 )
 
-// A limiter keeps the entities of a type on this node within its limits. Its lock
-// is a leaf: whoever holds a slot's lock may take it, and nothing is called under
-// it. A nil limiter has no limits.
-type limiter[M any] struct {
+// A limiter keeps entities within limits: those of a type on this node, or those
+// of all types that share a [Pool]. Its lock is a leaf: whoever holds a slot's lock
+// may take it, and nothing is called under it that takes one.
+type limiter struct {
 	entities int   // zero for no limit
 	bytes    int64 // the same
+	went     atomic.Uint64
 
 	mu     sync.Mutex
-	policy evict.Policy[*entity[M]]
-	sum    int64 // of the sizes of those that have not been asked to go
+	policy evict.Policy[resident]
+	count  int   // of those that are here
+	sum    int64 // of their sizes
 }
+
+// A resident is what a limiter sees of an entity, whatever its type.
+type resident interface {
+	// lastUse is when it was used last, on a clock that does not run back.
+	lastUse() int64
+	// usesFor is how often it was used since this was asked last for that share of
+	// its usage.
+	usesFor(share) uint32
+	// retire has it end if it is not in use, says so to all its limiters, and tells
+	// whether it ends. It must be called without a limiter's lock.
+	retire() bool
+}
+
+// An entry is a resident's place with a limiter.
+type entry = evict.Entry[resident]
+
+// How it stands there.
+const (
+	isAbsent uint8 = iota // no incarnation has entered
+	isHere                // it counts
+	isAsked               // whether it can go; it does not count meanwhile
+	isGoing               // it will end, because of this limiter or another one
+)
 
 const (
 	// maxUses is where counting stops between two looks, and so does writing to
@@ -43,119 +69,117 @@ const (
 	maxAsked = 16
 )
 
-func newLimiter[M any](t Type[M]) *limiter[M] {
-	if !t.limited() {
-		return nil
-	}
-	l := &limiter[M]{entities: t.Limit, bytes: t.LimitBytes}
-	last := func(e *entity[M]) int64 { return e.cell.Load().IdleSince().UnixNano() }
-	switch t.Evict {
+// newLimiter makes one that looks at one share of the entities' usages.
+func newLimiter(entities int, bytes int64, who Eviction, s share) *limiter {
+	l := &limiter{entities: entities, bytes: bytes}
+	switch who {
 	case LRU:
-		l.policy = evict.NewLRU(func(e *entity[M]) evict.Use { return evict.Use{Last: last(e)} })
+		l.policy = evict.NewLRU(func(e resident) evict.Use { return evict.Use{Last: e.lastUse()} })
 	case LFU:
-		l.policy = evict.NewLFU(func(e *entity[M]) evict.Use { return evict.Use{Last: last(e), More: e.uses.Swap(0)} })
+		l.policy = evict.NewLFU(func(e resident) evict.Use { return evict.Use{Last: e.lastUse(), More: e.usesFor(s)} })
 	case S3FIFO:
-		l.policy = evict.NewS3FIFO(func(e *entity[M]) evict.Use { return evict.Use{More: e.uses.Swap(0)} })
+		l.policy = evict.NewS3FIFO(func(e resident) evict.Use { return evict.Use{More: e.usesFor(s)} })
 	}
 	return l
 }
 
-// used counts a message. It is exact for a single teller at a time, which will
-// do, and writes nothing where nobody looks.
-func (e *entity[M]) used() {
-	if n := e.uses.Load(); n < maxUses {
-		e.uses.Store(n + 1)
-	}
-}
-
-// turnOf makes the place of a new entity.
-func (l *limiter[M]) turnOf(e *entity[M]) *evict.Entry[*entity[M]] {
-	if l == nil {
-		e.uses.Store(maxUses)
-		return nil
-	}
-	return &evict.Entry[*entity[M]]{Value: e, Hash: e.hash}
-}
-
 // enter takes in an entity with its new incarnation, and asks others to go if
 // they are too many now.
-func (l *limiter[M]) enter(e *entity[M]) {
-	if l == nil {
-		return
-	}
+func (l *limiter) enter(e *entry) {
 	l.mu.Lock()
-	e.lives = true
-	l.add(e)
+	l.become(e, isHere)
+	l.policy.Add(e)
 	l.mu.Unlock()
 	l.relieve()
-}
-
-func (l *limiter[M]) add(e *entity[M]) {
-	l.policy.Add(e.turn)
-	l.sum += e.turn.Size
 }
 
 // leave lets go of an entity whose incarnation has ended: it has no size until the
 // next one tells its own.
-func (l *limiter[M]) leave(e *entity[M]) {
-	if l == nil {
-		return
-	}
+func (l *limiter) leave(e *entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.turn.In() {
-		l.policy.Remove(e.turn)
-		l.sum -= e.turn.Size
-	}
-	e.lives, e.turn.Size = false, 0
+	l.become(e, isAbsent)
+	l.policy.Remove(e)
+	e.Size = 0
 }
 
-// resize is what an entity tells of its size; it is called on the entity.
-func (e *entity[M]) resize(bytes int64) {
-	l := e.home.s.r.limit
-	if l == nil {
-		return
-	}
-	bytes = max(bytes, 0)
+// resize takes in what an entity has told of its size.
+func (l *limiter) resize(e *entry, bytes int64) {
 	l.mu.Lock()
-	if e.turn.In() {
-		l.sum += bytes - e.turn.Size
+	if e.State == isHere {
+		l.sum += bytes - e.Size
 	}
-	e.turn.Size = bytes
+	e.Size = bytes
 	l.mu.Unlock()
 	l.relieve()
 }
 
-// relieve asks entities to go while there are too many. One that does not, since
-// it is in use, is taken in again, unless it has ended by itself meanwhile.
-func (l *limiter[M]) relieve() {
-	for range maxAsked {
-		e := l.next()
-		if e == nil {
-			return
-		}
-		if e.home.s.r.retire(e.cell.Load()) {
-			continue
-		}
-		l.mu.Lock()
-		if e.lives {
-			l.add(e)
-		}
-		l.mu.Unlock()
+// become keeps count of those that are here. The lock is held.
+func (l *limiter) become(e *entry, state uint8) {
+	if e.State == isHere {
+		l.count, l.sum = l.count-1, l.sum-e.Size
+	}
+	e.State = state
+	if state == isHere {
+		l.count, l.sum = l.count+1, l.sum+e.Size
 	}
 }
 
+// relieve asks entities to go while there are too many. One that does not, since
+// it is in use, counts on, and comes back to the policy behind the others.
+func (l *limiter) relieve() {
+	var busy []*entry
+	for range maxAsked {
+		e, ok := l.next()
+		if !ok {
+			break
+		}
+		if e.Value.retire() {
+			l.went.Add(1)
+			continue
+		}
+		l.mu.Lock()
+		if e.State == isAsked { // and has not ended by itself meanwhile
+			l.become(e, isHere)
+			busy = append(busy, e)
+		}
+		l.mu.Unlock()
+	}
+	l.back(busy)
+}
+
 // next takes out the entity that should go, if one should.
-func (l *limiter[M]) next() *entity[M] {
+func (l *limiter) next() (*entry, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if (l.entities == 0 || l.policy.Len() <= l.entities) && (l.bytes == 0 || l.sum <= l.bytes) {
-		return nil
+	if (l.entities == 0 || l.count <= l.entities) && (l.bytes == 0 || l.sum <= l.bytes) {
+		return nil, false
 	}
-	turn, ok := l.policy.Next()
-	if !ok {
-		return nil
+	e, ok := l.policy.Next()
+	if ok {
+		l.become(e, isAsked)
 	}
-	l.sum -= turn.Size
-	return turn.Value
+	return e, ok
+}
+
+// back has the policy choose again among those that were in use.
+func (l *limiter) back(busy []*entry) {
+	if len(busy) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range busy {
+		if e.State == isHere {
+			l.policy.Add(e)
+		}
+	}
+}
+
+// goes says that an entity will end, by whichever limiter. The lock is held.
+func (l *limiter) goes(e *entry) {
+	if e.State != isAbsent {
+		l.become(e, isGoing)
+		l.policy.Remove(e)
+	}
 }

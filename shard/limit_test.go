@@ -22,10 +22,22 @@ func (l *ledger) living(ids []string) (living []string) {
 }
 
 // known is how many entities the limiter knows of.
-func (l *limiter[M]) known() int {
+func (l *limiter) known() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.policy.Len()
+}
+
+// books checks that a limiter at rest counts those that its policy knows of, and
+// gives how many they are, and their size.
+func (l *limiter) books(t *testing.T) (count int, sum int64) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count != l.policy.Len() {
+		t.Errorf("the limiter counts %d, and its policy knows of %d", l.count, l.policy.Len())
+	}
+	return l.count, l.sum
 }
 
 // Whoever comes too many has one go that the policy names, over all shards, and
@@ -97,6 +109,47 @@ func TestLimitSparesWhoIsInUse(t *testing.T) {
 	})
 }
 
+// Some that are in use for long, though it began long ago, do not keep the idle ones.
+func TestLimitPassesOverWhoIsInUse(t *testing.T) {
+	for _, who := range []Eviction{LRU, LFU, S3FIFO} {
+		t.Run(fmt.Sprint(who), func(t *testing.T) {
+			in(t, func(w *world) {
+				l := newLedger(t)
+				n := w.start()
+				typ := l.declare(n)
+				typ.Limit, typ.Evict, typ.Idle = 5, who, -1
+				e := joinOn(t, n, typ)
+				all := ids(maxAsked + 30)
+				busy, rest := all[:maxAsked+10], all[maxAsked+10:]
+				for _, id := range busy {
+					tell(t, e, id, say{From: "x", N: 1, Work: time.Hour})
+				}
+				for range 2 {
+					for _, id := range rest {
+						time.Sleep(time.Second)
+						tell(t, e, id, say{From: "x", N: l.starts1(id) + 1})
+					}
+				}
+				time.Sleep(time.Second)
+				if got := len(l.living(rest)); got > 1 {
+					t.Errorf("%d idle ones live beside %d in use, want one at most: the limit is 5", got, len(busy))
+				}
+				time.Sleep(2 * time.Hour)
+				tell(t, e, "last", say{From: "x", N: 1})
+				for range len(all) / maxAsked {
+					tell(t, e, "last", say{From: "x", N: l.starts1("last") + 1, Last: true})
+					time.Sleep(time.Second)
+					tell(t, e, "last", say{From: "x", N: 1})
+					time.Sleep(time.Second)
+				}
+				if got := len(l.living(append(all, "last"))); got != 5 {
+					t.Errorf("%d live when nobody is in use any more, want 5", got)
+				}
+			})
+		})
+	}
+}
+
 // Sizes count as long as they are told, and those go who are used least recently
 // until the rest fits.
 func TestLimitBytes(t *testing.T) {
@@ -142,9 +195,7 @@ func TestLimitBytes(t *testing.T) {
 		if got := l.living(chats); !slices.Equal(got, chats[:1]) {
 			t.Errorf("%v are active, want #0 alone", got)
 		}
-		e.r.limit.mu.Lock()
-		defer e.r.limit.mu.Unlock()
-		if sum := e.r.limit.sum; sum != 300 {
+		if _, sum := e.r.limit[0].books(t); sum != 300 {
 			t.Errorf("the sizes sum up to %d, want 300", sum)
 		}
 	})
@@ -164,16 +215,17 @@ func TestLimiterForgetsWhoHasGone(t *testing.T) {
 			}
 		}
 		time.Sleep(5 * time.Second)
-		if got, want := onA.r.limit.known(), len(l.living(ids(40))); got != want {
+		if got, want := onA.r.limit[0].known(), len(l.living(ids(40))); got != want {
 			t.Errorf("the limiter knows of %d, want the %d that live", got, want)
 		}
 		typ.Start = l.start(b.id)
 		joinOn(t, b, typ)
 		time.Sleep(time.Second)
 		a.leave()
-		if got := onA.r.limit.known(); got != 0 {
+		if got := onA.r.limit[0].known(); got != 0 {
 			t.Errorf("the limiter of a node that left knows of %d", got)
 		}
+		onA.r.limit[0].books(t)
 	})
 }
 

@@ -40,7 +40,7 @@ type shell[M any] struct {
 	known     known
 	active    directory[M]
 	count     atomic.Int64 // of the entities
-	limit     *limiter[M]  // nil if there is none
+	limit     limits[M]    // empty if there are none
 	rests     *rests
 	keeper    *keeper[M]   // nil if nothing is remembered, as is recovery
 	recovery  *recovery[M] // of what is remembered

@@ -69,8 +69,11 @@ type Type[M any] struct {
 	// LimitBytes bounds the sum of what the entities of the type on a node tell of
 	// their size, in the same way. It needs StartSized. Default: no limit.
 	LimitBytes int64
-	// Evict chooses who has to go because of a limit. Default [LRU].
+	// Evict chooses who has to go because of Limit or LimitBytes. Default [LRU].
 	Evict Eviction
+	// Pool bounds the entities of several types on a node together, beside the type's
+	// own limits; see there. Default: nothing does.
+	Pool *Pool
 	// Stop is told to an entity that has to end, because it is idle, over a limit, or
 	// its shard moves: behind all other messages, so that it can end in order, also by
 	// what it does within c.Go. When that is done it ends; after HandOffTimeout it is stopped.
@@ -203,9 +206,13 @@ func (t Type[M]) validate() error {
 	check(t.LimitBytes >= 0, "LimitBytes is %d: it cannot be negative", t.LimitBytes)
 	check(t.LimitBytes == 0 || t.StartSized != nil, "LimitBytes is %d, but without StartSized no entity tells its size", t.LimitBytes)
 	check(t.Evict <= S3FIFO, "Evict is %d: use LRU, LFU or S3FIFO", t.Evict)
-	check(t.Evict == LRU || t.limited(), "Evict is set without Limit or LimitBytes, so that nobody has to go")
+	check(t.Evict == LRU || t.limited(), "Evict is set without Limit or LimitBytes, so that nobody has to go for it; who goes for a pool is Pool.Evict's to choose")
 	check(!t.stops() || t.Protocol == nil || t.Protocol.Check(t.Stop) != nil, "Stop is %T, which is in Protocol, so that others could send it: use a message of its own", t.Stop)
+	if err := t.Pool.problems(t.StartSized != nil); err != nil {
+		problems = append(problems, err)
+	}
 	check(!t.Remember || !t.limited(), "Remember and Limit or LimitBytes are both set: who is passivated for a limit would be forgotten; use one of them")
+	check(!t.Remember || t.Pool == nil, "Remember and Pool are both set: who is passivated for the pool would be forgotten; use one of them")
 	check(!t.Remember || t.Backoff.Min >= 0, "Backoff.Min is %s: with Remember one that always fails would be started without a rest; use 0 or more", t.Backoff.Min)
 	check(t.Remember || t.RecoverRate == 0 && t.RecoverOpen == 0, "RecoverRate or RecoverOpen is set without Remember, so that there is nobody to recover")
 	check(t.RecoverRate >= 0, "RecoverRate is %d: it cannot be negative", t.RecoverRate)

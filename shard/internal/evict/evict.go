@@ -9,16 +9,17 @@
 package evict
 
 // An Entry is an item's place in a policy. Its owner sets the first fields,
-// before it is added, and may change Size at any time.
+// before it is added, and may change Size and State at any time.
 type Entry[T any] struct {
 	Value T
 	Size  int64  // not looked at by the policies
 	Hash  uint32 // of the item's name, by which it is known again after it has gone
+	State uint8  // not looked at by the policies
 
+	in         where
 	freq       uint32 // uses, as the policy counts them
 	at         int32  // in a heap
-	in         where
-	key        int64 // the rank in a heap
+	key        int64  // the rank in a heap
 	last       int64
 	prev, next *Entry[T] // in a list
 }

@@ -65,13 +65,27 @@ func (s *set) goes() string {
 	return e.Value
 }
 
-// A step uses an item: "a"; ends one: "-a"; or lets one go and expects: "=a".
+// busy has one chosen that cannot go, and names it.
+func (s *set) busy() string {
+	e, ok := s.policy.Next()
+	if !ok {
+		return "nobody"
+	}
+	s.policy.Add(e)
+	return e.Value
+}
+
+// A step uses an item: "a"; ends one: "-a"; or lets one go and expects: "=a", or
+// "!a" if it is in use and stays.
 func TestWhoGoes(t *testing.T) {
 	for _, tt := range []struct{ policy, steps string }{
 		{"LRU", "a b c =a =b =c =nobody"},
 		{"LRU", "a b c a =b =c =a"},
 		{"LRU", "a b c b a -c =b =a =nobody"},
 		{"LRU", "a b a b c =a d =b =c =d"},
+		{"LRU", "a b c !a =b =c =a"}, // in use, and therefore used last
+		{"LRU", "a b c !a !b b d !c !a !b =d"},
+		{"LRU", "a b !a !b !a b =a =b"},
 		{"LFU", "a a a b b c =c =b =a =nobody"},
 		{"LFU", "a b c a b =c =a =b"},
 		{"LFU", "a a a b =b b =b b =a"}, // age makes up for what b was not used
@@ -89,6 +103,10 @@ func TestWhoGoes(t *testing.T) {
 			case '=':
 				if got := s.goes(); got != step[1:] {
 					t.Fatalf("%s, %q, step %d: %s goes, want %s", tt.policy, tt.steps, n+1, got, step[1:])
+				}
+			case '!':
+				if got := s.busy(); got != step[1:] {
+					t.Fatalf("%s, %q, step %d: %s is chosen, want %s", tt.policy, tt.steps, n+1, got, step[1:])
 				}
 			case '-':
 				s.policy.Remove(s.entries[step[1:]])

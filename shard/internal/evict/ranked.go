@@ -15,12 +15,19 @@ type ranking[T any] struct {
 	heap []*Entry[T]
 }
 
-// NewLRU lets the one go that was not used for the longest time.
+// NewLRU lets the one go that was not used for the longest time. One that is added
+// again because it was in use comes behind all others: it is used still, though its
+// use may have begun long ago, and if it came first again it would hide those that
+// can go.
 func NewLRU[T any](look func(T) Use) Policy[T] {
+	var newest int64
 	return &ranking[T]{
 		look: look,
-		rank: func(_ *Entry[T], u Use) int64 { return u.Last },
-		gone: func(*Entry[T]) {},
+		rank: func(e *Entry[T], u Use) int64 {
+			newest = max(newest, u.Last)
+			return max(e.key, u.Last)
+		},
+		gone: func(e *Entry[T]) { e.key = newest + 1 },
 	}
 }
 
