@@ -53,13 +53,32 @@ func (m *Machine) Trust(id member.ID) {
 // trusts. Down it stays, but as one that may not know that yet; all who have seen that
 // the crash is disputed agree on it before the leader removes the member.
 func (m *Machine) disputed(s *State) *State {
+	if len(m.trusted) == 0 || m.undisputed.holds(s, m.trusted) {
+		return s
+	}
 	table := s.Table
-	for _, id := range m.trusted {
-		if s.end(id) == member.Crashed {
+	for _, id := range (Perspective{State: s}).crashed() {
+		if m.trusted.has(id) {
 			table = table.Set(m.cfg.Self, id, Disputed)
 		}
 	}
-	return s.withTable(table)
+	next := s.withTable(table)
+	if next == s {
+		m.undisputed = undisputed{s, m.trusted}
+	}
+	return next
+}
+
+// undisputed is a state that held nobody for crashed whom this node trusted.
+type undisputed struct {
+	state   *State
+	trusted ids
+}
+
+// holds tells whether s holds nobody for crashed whom this node trusts, for the same
+// reasons.
+func (u undisputed) holds(s *State, trusted ids) bool {
+	return u.state != nil && shared(u.trusted, trusted) && shared(u.state.Members, s.Members) && shared(u.state.Table.rows, s.Table.rows)
 }
 
 // hurry speeds up what removes a crashed member, from the news of its end to the
@@ -69,8 +88,8 @@ func (m *Machine) hurry(before *State) {
 	if m.phase != joined || m.state == before {
 		return
 	}
-	was := Perspective{State: before, Self: m.cfg.Self, DataCenter: m.cfg.DataCenter}
-	if len(was.crashed()) == 0 && len(m.perspective().crashed()) == 0 {
+	s := m.summary()
+	if len(m.told.crashed) == 0 && len(s.crashed) == 0 { // told is still of the state before
 		return
 	}
 	switch {
@@ -79,7 +98,6 @@ func (m *Machine) hurry(before *State) {
 	case len(m.state.Members) > hurryTo && m.state.Version.Compare(before.Version) != Same:
 		m.sendStateToUnseen(passOnTo)
 	}
-	s := m.summary()
 	switch {
 	case len(s.blocking) > 0:
 	case s.leader != m.cfg.Self:

@@ -15,6 +15,11 @@ type Summary struct {
 	unreachable []member.ID
 	centers     []string // that are unreachable
 	blocking    []member.ID
+
+	byAnyone     ids // of whom the own data center says something bad, see suspects
+	byLiving     ids
+	observations []member.Observation
+	crashed      ids
 }
 
 // Summarize draws the conclusions.
@@ -26,10 +31,25 @@ func Summarize(p Perspective) Summary {
 		unreachable: p.unreachable(byLiving),
 		centers:     p.UnreachableDataCenters(),
 		blocking:    p.blocking(byLiving, nil),
+
+		byAnyone:     byAnyone,
+		byLiving:     byLiving,
+		observations: p.Table.Observations(),
+		crashed:      p.crashed(),
 	}
 	for _, role := range p.roles() {
 		s.roleLeaders = append(s.roleLeaders, RoleLeaderChanged{role, p.leader(byAnyone, role)})
 	}
+	return s
+}
+
+// next draws the conclusions from a state that follows. When only those who have
+// seen it are others, so is only who holds up convergence.
+func (s Summary) next(p Perspective) Summary {
+	if s.Self != p.Self || s.DataCenter != p.DataCenter || !shared(s.Members, p.Members) || !shared(s.Table.rows, p.Table.rows) {
+		return Summarize(p)
+	}
+	s.Perspective, s.blocking = p, p.blocking(s.byLiving, nil)
 	return s
 }
 
@@ -41,8 +61,8 @@ func (s Summary) View() *member.View {
 		DataCenter:   s.DataCenter,
 		Members:      s.Members,
 		Unreachable:  s.unreachable,
-		Crashed:      s.crashed(),
-		Observations: s.Table.Observations(),
+		Crashed:      s.crashed,
+		Observations: s.observations,
 		SeenBy:       s.Seen,
 		Leader:       s.leader,
 		Converged:    len(s.blocking) == 0,
@@ -60,7 +80,7 @@ func (s Summary) Diff(old Summary) []Event {
 		events = append(events, SeenChanged{converged, s.Seen})
 	}
 	if !s.Table.equal(old.Table) {
-		events = append(events, ReachabilityChanged{s.Table.Observations()})
+		events = append(events, ReachabilityChanged{s.observations})
 	}
 	return events
 }
@@ -68,6 +88,9 @@ func (s Summary) Diff(old Summary) []Event {
 // memberEvents tells the removed members before the others, so that a removed
 // incarnation is gone before its successor appears.
 func (s Summary) memberEvents(old Summary) []Event {
+	if shared(old.Members, s.Members) {
+		return nil
+	}
 	var removed, changed []Event
 	for was, is := range pairs(old.Members, s.Members, nodeOfMember) {
 		switch {

@@ -13,6 +13,7 @@ type leaving struct {
 	started    bool // StartExiting was given
 	downTicks  int  // leader ticks since this node saw itself Down
 	wasDown    bool
+	untold     *State // not all other downed ones know of this one
 
 	later ids // members that are to leave when they have come up
 }
@@ -153,14 +154,19 @@ func (m *Machine) endDown() {
 		m.leave.wasDown, m.leave.downTicks = true, 0
 	}
 	p := m.perspective()
-	unreachable := p.Table.against(p.local)
+	if m.leave.untold == p.State && m.leave.downTicks < patience {
+		return
+	}
+	unreachable := m.summary().byAnyone
 	told := !slices.ContainsFunc(p.Members, func(o member.Member) bool {
 		return o.DataCenter == p.DataCenter && o.Status == member.Down && !unreachable.has(o.ID) && !p.SeenBy(o.ID)
 	})
 	if told || m.leave.downTicks >= patience {
 		m.sendStateAround()
 		m.stop(Downed, "this node was declared down in cluster %q: start it anew to join again", m.cfg.Cluster)
+		return
 	}
+	m.leave.untold = p.State
 }
 
 // prepareShutdown announces the end of the whole cluster.

@@ -51,6 +51,7 @@ type Machine struct {
 
 	state   *State  // never nil; empty before this node is a member
 	told    Summary // what subscribers know
+	latest  Summary // of the state that was summed up last
 	view    *member.View
 	packed  Packed // of packedOf
 	digest  uint64 // of digestOf's seen
@@ -72,6 +73,8 @@ type Machine struct {
 	trusted   ids                // members that are not to be held for crashed: see Trust
 	departed  []member.Departure // the last members that were removed, in that order
 	downed    downed
+
+	undisputed undisputed
 }
 
 // phase is where the node stands with its own membership.
@@ -93,9 +96,9 @@ type departure struct {
 
 // New makes the machine of a node that has not joined yet.
 func New(cfg Config) *Machine {
-	m := &Machine{cfg: cfg.withDefaults(), state: &State{}}
+	m := &Machine{cfg: cfg.withDefaults(), state: &State{}, packedOf: &State{}}
 	m.told = Summarize(m.perspective())
-	m.view = m.told.View()
+	m.latest, m.view = m.told, m.told.View()
 	return m
 }
 
@@ -272,10 +275,10 @@ func (m *Machine) perspective() Perspective {
 
 // summary is of the current state, remembered from the last time when possible.
 func (m *Machine) summary() Summary {
-	if m.told.State == m.state {
-		return m.told
+	if m.latest.State != m.state {
+		m.latest = m.told.next(m.perspective())
 	}
-	return Summarize(m.perspective())
+	return m.latest
 }
 
 func (m *Machine) send(to member.ID, msg Message) {

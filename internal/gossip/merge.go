@@ -54,8 +54,11 @@ func (s *State) withoutReplaced(now int64) *State {
 }
 
 // notBack takes over the members of a side that are further in their lives there.
-// The receiver is new and not shared yet.
+// The receiver is new and not shared yet, unless both sides have the same members.
 func (s *State) notBack(side *State) {
+	if shared(s.Members, side.Members) {
+		return
+	}
 	for is, was := range pairs(s.Members, side.Members, nodeOfMember) {
 		if is != nil && was != nil && life[was.Status] > life[is.Status] {
 			*is = *was
@@ -66,9 +69,9 @@ func (s *State) notBack(side *State) {
 // sameContent tells whether two states are the same but for who has seen them,
 // and when tombstones were set.
 func (s *State) sameContent(o *State) bool {
-	return s.Quorum == o.Quorum && slices.EqualFunc(s.Members, o.Members, func(a, b member.Member) bool {
+	return s.Quorum == o.Quorum && (shared(s.Members, o.Members) || slices.EqualFunc(s.Members, o.Members, func(a, b member.Member) bool {
 		return a.ID == b.ID && a.Status == b.Status && a.UpNumber == b.UpNumber
-	}) && s.Table.equal(o.Table) && slices.EqualFunc(s.Tombstones, o.Tombstones, func(a, b Tombstone) bool {
+	})) && s.Table.equal(o.Table) && slices.EqualFunc(s.Tombstones, o.Tombstones, func(a, b Tombstone) bool {
 		return a.Node == b.Node
 	})
 }
@@ -78,6 +81,9 @@ func (s *State) sameContent(o *State) bool {
 // removed. A newer state does so only if clocks have counted nodes that were
 // removed: o's does so still, or s lost the count of who let that member in.
 func (s *State) contradicts(o *State) bool {
+	if shared(s.Members, o.Members) {
+		return false
+	}
 	for l, r := range pairs(s.Members, o.Members, nodeOfMember) {
 		switch {
 		case l == nil && s.tombstoned(r.ID), r == nil && !o.tombstoned(l.ID):
@@ -101,6 +107,11 @@ func (s *State) merge(o *State, gone func(member.Member) bool) *State {
 	merged := &State{Tombstones: mergeTombstones(s.Tombstones, o.Tombstones), ID: s.ID, Quorum: min(s.Quorum, o.Quorum)}
 	merged.Version = s.Version.Merge(o.Version)
 	merged.Version = slices.DeleteFunc(merged.Version, func(c Count) bool { return merged.tombstoned(c.Node) })
+	if shared(s.Members, o.Members) { // nobody is known to one side only, so nobody goes
+		merged.Members = s.Members
+		merged.Table = s.Table.Merge(o.Table, nil)
+		return merged
+	}
 	merged.Members = mergeMembers(s.Members, o.Members, func(m member.Member) bool { return gone(m) || merged.tombstoned(m.ID) })
 	merged.Table = s.Table.Merge(o.Table, merged.Has)
 	return merged

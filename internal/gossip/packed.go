@@ -63,22 +63,41 @@ type (
 )
 
 // pack writes a state for the wire.
-func pack(s *State) Packed {
-	p := Packed{
-		Nodes: nodesOf(s), Strings: stringsOf(s), Seen: make([]byte, (len(s.Members)+7)/8),
-		ID: s.ID, Quorum: uint16(s.Quorum), // at most maxSeeds
+func pack(s *State) Packed { return packAfter(s, &State{}, Packed{}) }
+
+// packAfter is the same, and takes over from what was packed before what has not
+// changed since.
+func packAfter(s, before *State, packed Packed) Packed {
+	p := Packed{ID: s.ID, Quorum: uint16(s.Quorum)} // at most maxSeeds
+	if len(s.Members) > 0 && shared(s.Members, before.Members) && shared(s.Tombstones, before.Tombstones) {
+		p.Nodes, p.Strings, p.Members, p.Tombstones = packed.Nodes, packed.Strings, packed.Members, packed.Tombstones
+	} else {
+		before, packed = &State{}, Packed{} // all indices are others
+		p.packMembers(s)
 	}
-	p.Members = make([]PackedMember, len(s.Members))
+	p.Seen = packSeen(s)
+	if p.Rows = packed.Rows; !shared(s.Table.rows, before.Table.rows) {
+		p.packRows(s, before, packed.Rows)
+	}
+	if p.Version = packed.Version; !shared(s.Version, before.Version) {
+		p.Version = make([]PackedCount, 0, len(s.Version))
+		node := p.cursor()
+		for _, c := range s.Version {
+			p.Version = append(p.Version, PackedCount{node(c.Node), c.N})
+		}
+	}
+	return p
+}
+
+// packMembers lists the nodes, the strings, the members and the tombstones.
+func (p *Packed) packMembers(s *State) {
+	p.Nodes, p.Strings, p.Members = nodesOf(s), stringsOf(s), make([]PackedMember, len(s.Members))
 	str := func(v string) uint32 {
 		i, _ := slices.BinarySearch(p.Strings, v)
 		return uint32(i)
 	}
-	seen, node := s.Seen, p.cursor()
+	node := p.cursor()
 	for i, m := range s.Members {
-		if len(seen) > 0 && seen[0] == m.ID {
-			p.Seen[i/8] |= 1 << (i % 8)
-			seen = seen[1:]
-		}
 		pm := PackedMember{
 			Node: node(m.ID), Status: m.Status, UpNumber: m.UpNumber,
 			DataCenter: str(m.DataCenter), AppVersion: str(m.AppVersion),
@@ -89,29 +108,55 @@ func pack(s *State) Packed {
 		p.Members[i] = pm
 	}
 	node = p.cursor()
+	for _, t := range s.Tombstones {
+		p.Tombstones = append(p.Tombstones, PackedTombstone{node(t.Node), t.Removed, t.End})
+	}
+}
+
+func packSeen(s *State) []byte {
+	bits, seen := make([]byte, (len(s.Members)+7)/8), s.Seen
+	for i := range s.Members {
+		if len(seen) > 0 && seen[0] == s.Members[i].ID {
+			bits[i/8] |= 1 << (i % 8)
+			seen = seen[1:]
+		}
+	}
+	return bits
+}
+
+func (p *Packed) packRows(s, before *State, packed []PackedRow) {
+	p.Rows = nil
+	node := p.cursor()
 	for _, r := range s.Table.rows {
 		pr := PackedRow{Observer: node(r.observer), Version: r.version}
+		if i, ok := before.Table.find(r.observer); ok && shared(r.records, before.Table.rows[i].records) {
+			pr.Records = packed[i].Records
+			p.Rows = append(p.Rows, pr)
+			continue
+		}
+		if len(r.records) > 0 {
+			pr.Records = make([]PackedRecord, 0, len(r.records))
+		}
 		subject := p.cursor()
 		for _, rec := range r.records {
 			pr.Records = append(pr.Records, PackedRecord{subject(rec.subject), rec.status, rec.version})
 		}
 		p.Rows = append(p.Rows, pr)
 	}
-	node = p.cursor()
-	for _, c := range s.Version {
-		p.Version = append(p.Version, PackedCount{node(c.Node), c.N})
-	}
-	node = p.cursor()
-	for _, t := range s.Tombstones {
-		p.Tombstones = append(p.Tombstones, PackedTombstone{node(t.Node), t.Removed, t.End})
-	}
-	return p
 }
 
-// cursor finds nodes in the table that are asked for in order.
+// cursor finds nodes in the table that are asked for in order. Mostly it is the next
+// one.
 func (p Packed) cursor() func(member.ID) uint32 {
 	i := 0
 	return func(id member.ID) uint32 {
+		if p.Nodes[i] != id {
+			i++
+		}
+		if p.Nodes[i] != id {
+			next, _ := search(p.Nodes[i:], id, nodeOfID)
+			i += next
+		}
 		for p.Nodes[i] != id {
 			i++
 		}
@@ -289,6 +334,9 @@ func (u *unpacker) rows() error {
 			return fmt.Errorf("row of %v: version %d", u.Nodes[pr.Observer], pr.Version)
 		}
 		r := row{observer: u.Nodes[pr.Observer], version: pr.Version}
+		if len(pr.Records) > 0 {
+			r.records = make([]record, 0, min(len(pr.Records), len(u.Nodes)))
+		}
 		for j, rec := range pr.Records {
 			if err := u.followsMember("record", j, rec.Subject, func(j int) uint32 { return pr.Records[j].Subject }); err != nil {
 				return err

@@ -92,7 +92,7 @@ func (m *Machine) sendStateAround() {
 // pack is made once for each state.
 func (m *Machine) pack() Packed {
 	if m.packedOf != m.state {
-		m.packed, m.packedOf = pack(m.state), m.state
+		m.packed, m.packedOf = packAfter(m.state, m.packedOf, m.packed), m.state
 	}
 	return m.packed
 }
@@ -205,6 +205,7 @@ func (m *Machine) gossipEnvelope(in Received, msg GossipEnvelope) {
 
 // takeIn brings the own state and another member's together.
 func (m *Machine) takeIn(from member.ID, remote *State) {
+	remote = remote.sharing(m.state)
 	next, answer := m.state, !remote.SeenBy(m.cfg.Self) && !m.handingOver(m.state)
 	order := remote.Version.Compare(m.state.Version)
 	switch {

@@ -187,10 +187,15 @@ func (t Table) against(counts func(observer member.ID) bool) ids {
 }
 
 // Merge takes each observer's row from the table that has the later version of
-// it, and keeps only what is by and about allowed nodes.
+// it, and keeps only what is by and about allowed nodes: all, without a function that
+// tells who is.
 func (t Table) Merge(o Table, allowed func(member.ID) bool) Table {
 	var merged []row
 	take := func(r row) {
+		if allowed == nil {
+			merged = append(merged, r)
+			return
+		}
 		if !allowed(r.observer) {
 			return
 		}
@@ -219,7 +224,5 @@ func (t Table) RemoveObservers(nodes ...member.ID) Table {
 }
 
 func (t Table) equal(o Table) bool {
-	return slices.EqualFunc(t.rows, o.rows, func(a, b row) bool {
-		return a.observer == b.observer && a.version == b.version && slices.Equal(a.records, b.records)
-	})
+	return shared(t.rows, o.rows) || slices.EqualFunc(t.rows, o.rows, sameRow)
 }

@@ -107,14 +107,14 @@ type traffic struct {
 type load struct {
 	second          time.Time
 	bytes, messages int
-	state           *gossip.PackedMember // the first member: the same in each copy of the state
+	state           *byte // in its Seen: the same in each copy of the state, and another one in each other
 	size            int
 }
 
 // count counts a message. States, which are large, are weighed once each.
 func (w *World) count(n *node, m gossip.Message, data []byte) error {
 	size := len(data)
-	if first := firstMember(m); data == nil && first != nil && first == n.load.state {
+	if first := firstSeen(m); data == nil && first != nil && first == n.load.state {
 		size = n.load.size
 	} else if data == nil {
 		data, err := w.codec.Encode(m)
@@ -137,8 +137,8 @@ func (w *World) count(n *node, m gossip.Message, data []byte) error {
 	return nil
 }
 
-// firstMember tells states apart; nil for other messages.
-func firstMember(m gossip.Message) *gossip.PackedMember {
+// firstSeen tells states apart, which may share all else; nil for other messages.
+func firstSeen(m gossip.Message) *byte {
 	var p gossip.Packed
 	switch m := m.(type) {
 	case gossip.GossipEnvelope:
@@ -147,8 +147,8 @@ func firstMember(m gossip.Message) *gossip.PackedMember {
 		p = m.Gossip
 	default: // carries no state
 	}
-	if len(p.Members) == 0 {
+	if len(p.Seen) == 0 {
 		return nil
 	}
-	return &p.Members[0]
+	return &p.Seen[0]
 }
