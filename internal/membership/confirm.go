@@ -153,12 +153,18 @@ func (c *Core) Suspicions() []Suspicion {
 
 // Suspects lists the members to which this node's link is broken, in order: the
 // ones to dial again and again, feeding gossip.Dialed, until they are not listed.
+// It is the very same list until there is another one; nobody changes it.
 func (c *Core) Suspects() []member.ID {
-	if len(c.crashes.suspects) == 0 {
-		return nil
+	k := &c.crashes
+	if k.listedAt != k.changes {
+		k.listedAt, k.listed = k.changes, k.list()
 	}
+	return k.listed
+}
+
+func (k *crashes) list() []member.ID {
 	var all []member.ID
-	for _, s := range c.crashes.suspects {
+	for _, s := range k.suspects {
 		if s.in {
 			all = append(all, s.node)
 		}

@@ -34,6 +34,13 @@ type crashes struct {
 	deafSince time.Time     // the first refusal by the own listener of those without an answer between
 	ballots   []gossip.CrashVote
 	events    []gossip.Event
+
+	changes   int          // of suspects and of when they were heard
+	forgotten *member.View // the last one in which suspects and voters were looked for
+	listed    []member.ID  // see list
+	listedAt  int
+	missing   missing
+	cut       cut
 }
 
 // suspicion is about a member to which this node's link is broken, or about a node
@@ -99,20 +106,31 @@ func (k *crashes) step(now time.Time, v *member.View, in gossip.Input, quiet boo
 
 // forget drops what is over: suspects and votes of those that are no members any more.
 func (k *crashes) forget(now time.Time, v *member.View) {
-	k.suspects = slices.DeleteFunc(k.suspects, func(s *suspicion) bool {
-		m, there := v.Member(s.node)
-		return s.in && !there || there && m.DataCenter != v.DataCenter
-	})
-	for _, s := range k.suspects {
-		if _, there := v.Member(s.node); there {
-			s.in = true
-		}
+	if k.forgotten != v {
+		k.forgetSuspects(v)
+		k.votes = slices.DeleteFunc(k.votes, func(o vote) bool {
+			_, suspect := v.Member(o.suspect)
+			_, voter := v.Member(o.by)
+			return !suspect || !voter
+		})
+		k.forgotten = v
 	}
 	k.doubts = slices.DeleteFunc(k.doubts, func(d doubt) bool { return !now.Before(d.until) })
-	k.votes = slices.DeleteFunc(k.votes, func(o vote) bool {
-		_, suspect := v.Member(o.suspect)
-		_, voter := v.Member(o.by)
-		return !suspect || !voter || !now.Before(o.until)
+	k.votes = slices.DeleteFunc(k.votes, func(o vote) bool { return !now.Before(o.until) })
+}
+
+func (k *crashes) forgetSuspects(v *member.View) {
+	k.suspects = slices.DeleteFunc(k.suspects, func(s *suspicion) bool {
+		m, there := v.Member(s.node)
+		if s.in && !there || there && m.DataCenter != v.DataCenter {
+			k.changes++
+			return true
+		}
+		if there && !s.in {
+			s.in = true
+			k.changes++
+		}
+		return false
 	})
 }
 
@@ -137,6 +155,7 @@ func (k *crashes) broke(now time.Time, v *member.View, peer member.ID) {
 		return
 	}
 	k.suspects = slices.Insert(k.suspects, i, &suspicion{node: peer, in: there, broke: now, heard: now, since: now})
+	k.changes++
 	if !there {
 		k.dropStranger()
 	}
@@ -157,6 +176,7 @@ func (k *crashes) dropStranger() {
 	}
 	if count > strangers {
 		k.suspects = slices.DeleteFunc(k.suspects, func(s *suspicion) bool { return s == oldest })
+		k.changes++
 	}
 }
 
@@ -166,6 +186,7 @@ func (k *crashes) heard(now time.Time, from member.ID) {
 	if i, ok := k.find(from); ok {
 		s := k.suspects[i]
 		s.heard = now
+		k.changes++
 		k.spoken(now, s)
 	}
 }
@@ -189,6 +210,7 @@ func (k *crashes) dialed(now time.Time, v *member.View, in gossip.Dialed, quiet 
 	case gossip.Answered:
 		k.spoken(now, s)
 		k.suspects = slices.Delete(k.suspects, i, i+1)
+		k.changes++
 	case gossip.Silent:
 		k.spoken(now, s)
 	case gossip.Refused, gossip.Replaced:
@@ -235,6 +257,7 @@ func (k *crashes) note(now time.Time, by member.ID, ballot gossip.CrashVote) {
 		return
 	default:
 		k.votes = slices.Insert(k.votes, i, o)
+		k.forgotten = nil // it may be about a node that is no member
 	}
 	k.events = append(k.events, gossip.CrashVoted{Suspect: ballot.Suspect, By: by, Withdrawn: ballot.Withdrawn})
 }

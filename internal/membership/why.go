@@ -35,9 +35,11 @@ type history struct {
 	began    time.Time                        // of the first step
 	unagreed time.Time                        // since when a version is not agreed; zero: it is
 	blames   map[member.Observation]time.Time // since when one holds another for unreachable
-	members  []member.Member                  // of the last view
+	members  []member.Member                  // of the last view, as are observations
 	statuses map[member.ID]status             // since when a member has its status
-	strange  []mistake                        // what strangers did wrong, the latest last
+
+	observations []member.Observation
+	strange      []mistake // what strangers did wrong, the latest last
 }
 
 type status struct {
@@ -101,16 +103,9 @@ func (h *history) look(now time.Time, v *member.View) {
 	case h.unagreed.IsZero():
 		h.unagreed = now
 	}
-	blames := make(map[member.Observation]time.Time, len(v.Observations))
-	for _, o := range v.Observations {
-		blames[o] = now
-		if since, ok := h.blames[o]; ok {
-			blames[o] = since
-		}
-	}
-	h.blames = blames
-	if len(v.Members) > 0 && len(h.members) == len(v.Members) && &h.members[0] == &v.Members[0] {
-		return // between most views only who has seen them changes
+	h.lookAtBlames(now, v.Observations)
+	if len(v.Members) > 0 && shared(h.members, v.Members) {
+		return
 	}
 	h.members = v.Members
 	statuses := make(map[member.ID]status, len(v.Members))
@@ -121,6 +116,27 @@ func (h *history) look(now time.Time, v *member.View) {
 		}
 	}
 	h.statuses = statuses
+}
+
+func (h *history) lookAtBlames(now time.Time, observations []member.Observation) {
+	if h.blames != nil && shared(h.observations, observations) {
+		return
+	}
+	h.observations = observations
+	blames := make(map[member.Observation]time.Time, len(observations))
+	for _, o := range observations {
+		blames[o] = now
+		if since, ok := h.blames[o]; ok {
+			blames[o] = since
+		}
+	}
+	h.blames = blames
+}
+
+// shared tells whether two lists are the very same one, as they are in most views that
+// follow each other: only who has seen them changes.
+func shared[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // joining is since when the first of those that are not Up has been so; before

@@ -34,10 +34,16 @@ func (w *World) connected(from member.ID, n *node) {
 		if end == sender {
 			other = n.id
 		}
-		if slices.Contains(end.core.Suspects(), other) {
+		if end.suspects(other) {
 			w.order(end, gossip.Dialed{Peer: other, Result: gossip.Answered})
 		}
 	}
+}
+
+// suspects tells whether the node's link to a member is broken.
+func (n *node) suspects(id member.ID) bool {
+	_, is := slices.BinarySearchFunc(n.core.Suspects(), id, member.ID.Compare)
+	return is
 }
 
 // breakLink ends the link of two processes as a reset does: the one that is
@@ -67,7 +73,12 @@ func (w *World) dies(n *node) {
 
 // redial has a node dial the members to which its link broke, as the shell does.
 func (w *World) redial(n *node) {
-	for _, id := range n.core.Suspects() {
+	suspects := n.core.Suspects()
+	if len(suspects) == 0 || len(n.redialed) > 0 && &suspects[0] == &n.redialed[0] {
+		return // each is being dialed
+	}
+	n.redialed = suspects
+	for _, id := range suspects {
 		if !n.dialing[id] {
 			n.dialing[id] = true
 			w.dialAgain(n, id, 0)
@@ -76,7 +87,7 @@ func (w *World) redial(n *node) {
 }
 
 func (w *World) dialAgain(n *node, id member.ID, attempt int) {
-	if !n.running() || !slices.Contains(n.core.Suspects(), id) {
+	if !n.running() || !n.suspects(id) {
 		delete(n.dialing, id)
 		return
 	}

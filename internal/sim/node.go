@@ -27,6 +27,7 @@ type node struct {
 	load        load
 	rate        float64 // of its clock
 	dialing     map[member.ID]bool
+	redialed    []member.ID   // the suspects all of which are being dialed
 	powerless   bool          // nothing answers at its address
 	deaf        bool          // nobody can connect to it any more
 	claimed     *gossip.State // the last one that was checked
