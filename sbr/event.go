@@ -106,12 +106,7 @@ func (r *Resolver) allBack(now time.Time) Event {
 }
 
 // hasNews tells whether somebody is missed that was not named.
-func (r *Resolver) hasNews() bool { return len(subtract(r.missed(), r.watch.said)) > 0 }
-
-// missed are the unreachable members that a decision would be about.
-func (r *Resolver) missed() []member.ID {
-	return slices.DeleteFunc(slices.Clone(r.unreachable), func(id member.ID) bool { return !r.mayDown(id) })
-}
+func (r *Resolver) hasNews() bool { return !covers(r.watch.said, r.missed()) }
 
 // mayDown tells whether id is a member that a decision may down.
 func (r *Resolver) mayDown(id member.ID) bool {

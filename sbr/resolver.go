@@ -22,6 +22,7 @@ type Resolver struct {
 
 	members      []member.Member // in the order of member.ID.Compare
 	unreachable  []member.ID     // sorted
+	unreached    unreached       // counts them
 	observations []member.Observation
 	seen         []member.ID
 	leader       member.ID
@@ -119,8 +120,7 @@ func (r *Resolver) memberChanged(now time.Time, m member.Member) {
 }
 
 func (r *Resolver) memberRemoved(id member.ID) {
-	r.members = slices.DeleteFunc(r.members, func(m member.Member) bool { return m.ID == id })
-	r.unreachable = subtract(r.unreachable, []member.ID{id})
+	r.drop(id)
 	r.comeToRest()
 }
 
@@ -130,11 +130,7 @@ func (r *Resolver) reachabilityChanged(now time.Time, m member.Member, reachable
 		return
 	}
 	r.put(m)
-	if reachable {
-		r.unreachable = subtract(r.unreachable, []member.ID{m.ID})
-	} else {
-		r.unreachable = union(r.unreachable, []member.ID{m.ID})
-	}
+	r.reach(m.ID, reachable)
 	r.disturbed(now)
 	if r.unstable.IsZero() {
 		r.unstable = now
@@ -150,33 +146,17 @@ func (r *Resolver) disturbed(now time.Time) {
 // comeToRest ends a time of instability when all who are still unreachable are
 // on their way out or never had a part.
 func (r *Resolver) comeToRest() {
-	for _, m := range r.members {
-		if !contains(r.unreachable, m.ID) {
-			continue
-		}
-		switch m.Status {
-		case member.Down, member.Exiting, member.Joining, member.WeaklyUp:
-		default:
-			return
-		}
+	if r.unreached.unsettled > 0 {
+		return
 	}
 	r.unstable = time.Time{}
-	if len(r.missed()) == 0 {
+	if r.unreached.downable == 0 {
 		r.pending = nil // it asked for a lease that nobody needs any more
 	}
 }
 
 func (r *Resolver) find(id member.ID) (int, bool) {
 	return slices.BinarySearchFunc(r.members, id, func(m member.Member, id member.ID) int { return m.ID.Compare(id) })
-}
-
-func (r *Resolver) put(m member.Member) {
-	i, ok := r.find(m.ID)
-	if ok {
-		r.members[i] = m
-	} else {
-		r.members = slices.Insert(r.members, i, m)
-	}
 }
 
 func (r *Resolver) tick(now time.Time, awaiting bool) Output {

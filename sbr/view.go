@@ -14,8 +14,10 @@ func (r *Resolver) observe(now time.Time, v *member.View) {
 	if !same(old.Members, v.Members) {
 		r.observeMembers(now, old, v)
 	}
-	r.learn(now, Unreachable{Members: members(v, subtract(v.Unreachable, old.Unreachable))})
-	r.learn(now, Reachable{Members: members(v, subtract(old.Unreachable, v.Unreachable))})
+	if !same(old.Unreachable, v.Unreachable) {
+		r.learn(now, Unreachable{Members: members(v, subtract(v.Unreachable, old.Unreachable))})
+		r.learn(now, Reachable{Members: members(v, subtract(old.Unreachable, v.Unreachable))})
+	}
 	r.learn(now, LeaderChanged{Leader: v.Leader})
 	r.learn(now, Reachability{Observations: v.Observations})
 	r.learn(now, Seen{By: v.SeenBy})
@@ -36,7 +38,7 @@ func (r *Resolver) observeMembers(now time.Time, old, v *member.View) {
 
 // same tells whether two lists are the very same one, as they are between most
 // views: who has seen a membership changes much more often than the members.
-func same(a, b []member.Member) bool {
+func same[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
