@@ -56,7 +56,7 @@ func runNode(ctx context.Context, o nodeOptions, log *slog.Logger) (err error) {
 	}
 	h, err := house.Open(opening, o.house)
 	if err != nil {
-		return bindError("-listen", o.house.Cluster.Listen, err)
+		return openError(o.house.Cluster.Listen, err)
 	}
 	ops, err := manage.Handler(h.Node, manage.Options{Token: o.token, Level: o.level})
 	if err != nil {
@@ -96,6 +96,14 @@ func (s *servers) listen(flag, address string) (net.Listener, error) {
 	}
 	s.listeners = append(s.listeners, l)
 	return l, nil
+}
+
+// openError blames -listen for what is wrong with the address, and for nothing else.
+func openError(listen string, err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "listen" || errors.Is(err, transport.ErrInsecure) {
+		return bindError("-listen", listen, err)
+	}
+	return err
 }
 
 // bindError words why the address that a flag gave could not be bound, without

@@ -89,6 +89,20 @@ func TestOPS03TakenPort(t *testing.T) {
 	}
 }
 
+// TestABadSettingIsNotBlamedOnTheAddress has the cluster refuse what no flag checks.
+func TestABadSettingIsNotBlamedOnTheAddress(t *testing.T) {
+	t.Parallel()
+	s := newStarting(t)
+	for _, tt := range []struct{ flag, value, want string }{
+		{"-isolation", "1ns", "dadbot: start node: invalid configuration: Times: Isolation is 1ns: use at least 100ms\n"},
+		{"-shards", "10000000", "dadbot: join type \"Dad\": invalid declaration: Shards is 10000000: use 1 to 1048576\n"},
+	} {
+		if code, got := s.run(t.Context(), tt.flag, tt.value); code != exitFailure || !strings.HasSuffix(got, tt.want) {
+			t.Errorf("%s %s: exit %d and %q, want %d and %q last", tt.flag, tt.value, code, got, exitFailure, tt.want)
+		}
+	}
+}
+
 // TestOPS02LenientNodeStarts has a node warn of a misspelt setting, and start.
 func TestOPS02LenientNodeStarts(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strconv"
@@ -206,6 +207,8 @@ func correct(v flag.Value, text string, err error) string {
 		return "write true or false"
 	case int:
 		return "write a whole number"
+	case *slog.Level:
+		return "write debug, info, warn or error"
 	default:
 		return err.Error()
 	}

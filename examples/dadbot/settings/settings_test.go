@@ -84,10 +84,11 @@ func TestOPS02FlagsGoBeforeTheEnvironmentBeforeTheFile(t *testing.T) {
 // What is overruled is wrong all the same: it would decide one day.
 func TestOPS02EachProblemIsTold(t *testing.T) {
 	path := write(t, "kitchen:\n  cooks: few\n  nane: x\ntimes:\n  wait-for: 10\n")
-	args := []string{"-config", path, "-wait-for", "1s", "-cooks", "3", "-fast=maybe", "-fast"}
+	args := []string{"-config", path, "-wait-for", "1s", "-cooks", "3", "-fast=maybe", "-fast", "-level", "loud"}
 	env := []string{"KITCHEN_COOKS=", "KITCHEN_NANE=x", "KITCHEN_level=info"}
 	want := strings.ReplaceAll(`-fast is given twice: give it once
 -fast maybe: write true or false
+-level loud: write debug, info, warn or error
 KITCHEN_NANE is no setting: did you mean KITCHEN_NAME? (-help lists the settings)
 KITCHEN_level is no setting: did you mean KITCHEN_LEVEL? (-help lists the settings)
 KITCHEN_COOKS "": write a whole number
