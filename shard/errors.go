@@ -15,7 +15,7 @@ const (
 	ErrEnded = actor.Error("shard: this node has ended")
 	// ErrNoID refuses an empty entity id.
 	ErrNoID = actor.Error("shard: empty entity id")
-	// ErrShardNumber: ShardOf gave a number that is not a shard.
+	// ErrShardNumber: ShardOf gave a number that is not a shard, or panicked.
 	ErrShardNumber = actor.Error("shard: number of the shard out of range")
 	// ErrDisagree: two nodes declare the type differently. What waits for a home on
 	// the one that the coordinator, or the oldest seat of a ring, does not agree with is
@@ -34,6 +34,9 @@ const (
 	// ErrRememberFull: a shard has so many remembered entities that the store takes no
 	// more: about 400,000 with ids of 40 bytes. Use more Shards under another Name.
 	ErrRememberFull = actor.Error("shard: no more entities can be remembered in the shard")
+	// ErrRememberLong: the id is longer than 2 KiB, so that it could never be stored that
+	// the entity is to be remembered. Use shorter ids, such as a hash of what they are now.
+	ErrRememberLong = actor.Error("shard: the id is too long to be remembered")
 	// ErrPoison: ten owners of the shard in a row have got the message, and ended
 	// before they had confirmed it. It may be what ended them, so nobody gets it any more.
 	ErrPoison = actor.Error("shard: ten owners have ended with the message")

@@ -269,13 +269,11 @@ func (t Type[M]) division() string {
 }
 
 // fingerprint of a ShardFunc: two that differ in where they put some of these ids
-// differ here. They are of the kinds that ids have.
+// differ here.
 func fingerprint(f placement.ShardFunc, shards int) uint32 {
 	h := fnv.New32a()
-	for i := range 8 {
-		for _, form := range [...]string{"%d", "#chat-%d", "user/%03d@example.com", "6f1d2c3b-9a7e-4d5f-8b60-%012x"} {
-			fmt.Fprintf(h, "%d ", f(fmt.Sprintf(form, 7919*i+1), shards))
-		}
+	for id := range probes {
+		fmt.Fprintf(h, "%d ", f(id, shards))
 	}
 	return h.Sum32()
 }

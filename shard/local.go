@@ -149,6 +149,9 @@ func (h *local[M]) entity(id string) (*entity[M], error) {
 		}
 		return e, nil
 	}
+	if err := r.typ.memorable(id); err != nil { // told by a node that does not declare Remember
+		return nil, err
+	}
 	e := &entity[M]{id: id, home: h}
 	h.add(e)
 	e.turn = r.limit.turnOf(e)

@@ -75,8 +75,8 @@ func (r *shell[M]) receiveMessage(from troupe.ID, s *slot[M], e envelope, messag
 	var err error
 	if e.flags&flagCarried != 0 && e.sender == (troupe.ID{}) {
 		err = ErrEnvelope
-	} else if number := r.typ.ShardOf(e.id, r.typ.Shards); e.id == "" || number != s.number {
-		reason, err = DropDisagree, fmt.Errorf("entity %q in shard %d, which is %d here: %w", e.id, s.number, number, ErrDisagree)
+	} else if err = s.belongs(e.id); err != nil {
+		reason = DropDisagree
 	} else {
 		p.m, err = r.typ.Protocol.Decode(message, reply)
 	}

@@ -14,7 +14,7 @@ import (
 // seconds to answer.
 type Region interface {
 	TypeName() string
-	// ShardOf gives the shard of an entity id.
+	// ShardOf gives the shard of an entity id, empty if the type's ShardOf panics for it.
 	ShardOf(id string) string
 	// Home is where a shard lives, as far as this node knows.
 	Home(shard string) (troupe.ID, bool)
@@ -64,7 +64,11 @@ func Regions(n *troupe.Node) []Region { return joinedOn(n).list() }
 func (r *shell[M]) TypeName() string { return r.typ.Name }
 
 func (r *shell[M]) ShardOf(id string) string {
-	return placement.ShardText(r.typ.ShardOf(id, r.typ.Shards))
+	number, err := numberOf(r.typ.ShardOf, id, r.typ.Shards)
+	if err != nil {
+		return ""
+	}
+	return placement.ShardText(number)
 }
 
 // A regionOf is the [Region] of a shell: as the door of entities a shell has another

@@ -155,7 +155,13 @@ func (r *shell[M]) slotOf(id string) (*slot[M], error) {
 	if id == "" {
 		return nil, ErrNoID
 	}
-	number := r.typ.ShardOf(id, r.typ.Shards)
+	if err := r.typ.memorable(id); err != nil {
+		return nil, err
+	}
+	number, err := numberOf(r.typ.ShardOf, id, r.typ.Shards)
+	if err != nil {
+		return nil, err
+	}
 	if s, ok := r.slotNumbered(number); ok {
 		return s, nil
 	}

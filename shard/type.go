@@ -37,7 +37,9 @@ type Type[M any] struct {
 	// number of nodes that there may ever be. Default 1000, with a Ring 300.
 	Shards int
 	// ShardOf gives the number of an id's shard. It must take any id, and [Join]
-	// tries some, to compare it with the other nodes'. Default [placement.JavaHash].
+	// tries some, to compare it with the other nodes', and refuses one that panics. An
+	// id for which it panics later, or gives no shard's number, is refused with
+	// [ErrShardNumber]. Default [placement.JavaHash].
 	ShardOf placement.ShardFunc
 	// Role limits the hosting to the nodes that have it. On the others the type
 	// is a proxy: it routes and hosts nothing. Default: every node hosts.
@@ -55,7 +57,7 @@ type Type[M any] struct {
 	// message: after a move, a crash, a restart of the whole cluster. An entity is
 	// forgotten when it stops by itself or is passivated; Idle is therefore never
 	// by default. One that fails is started again after its rest; see Backoff. Join
-	// waits for the store, at most 5 s.
+	// waits for the store, at most 5 s. Ids may have up to 2 KiB: see [ErrRememberLong].
 	Remember bool
 	// RecoverRate is how many remembered entities a node starts in a second, those
 	// for which messages wait first. Default 1000.
@@ -197,6 +199,9 @@ func (t Type[M]) validate() error {
 	check(t.Start == nil || t.StartSized == nil, "Start and StartSized are both set: use one")
 	check(t.Protocol != nil, "Protocol is nil: it names the messages that travel; see wire.NewProtocol")
 	check(t.Shards >= 1 && t.Shards <= maxShards, "Shards is %d: use 1 to %d", t.Shards, maxShards)
+	if err := t.probe(); err != nil {
+		problems = append(problems, err)
+	}
 	check(t.Ring == nil || t.Strategy == nil, "Strategy and Ring are both set: a coordinator has a strategy, and a ring has Ring.Assign; use one of them")
 	if t.Ring != nil {
 		problems = append(problems, t.Ring.problems())
