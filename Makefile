@@ -15,7 +15,7 @@ LINT_VERSION = v2.15.0
 LINT         = bin/golangci-lint-$(LINT_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help bench bench-compare bench-quick chaos chaos-loss chaos-quick chaos-slow cover fmt fuzz kills lint moves mutants race run sbr-graphs scale sim test tools vet
+.PHONY: help bench bench-compare bench-quick chaos chaos-loss chaos-quick chaos-slow cover fmt fuzz kills lint moves mutants race run sbr-graphs scale schedules sim test tools vet
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +82,11 @@ scale: ## measure clusters of up to 1,000 nodes in virtual time; writes docs/sca
 	@mkdir -p bin
 	$(GO) test ./internal/sim -run TestScale -timeout 120m -scale $(CURDIR)/bin/scale.json
 	$(GO) run ./bench/scale -from bin/scale.json
+
+# Each of them is four storms, of which the seed decides the schedule.
+schedules: SEEDS = 100
+schedules: ## whole nodes by SEEDS (100) schedules, each of which can be replayed
+	$(GO) run ./replay -seeds $(SEEDS) ./internal/stormtest -test.run TestStormOfWholeNodes -seeds 4
 
 sim: ## the seeded simulations over SEEDS (2000) seeds
 	$(GO) test ./internal/sim ./shard/internal/shardsim -timeout 60m -seeds $(SEEDS)

@@ -3,5 +3,5 @@
 // and the [Weather] that does it, for others' tests too. They run in the virtual
 // time of testing/synctest, which also sees every goroutine that is left behind.
 // The faults come from a seed; how goroutines take turns does not, so a seed that
-// fails need not fail again.
+// fails need not fail again. The module replay runs them so that it does.
 package stormtest
