@@ -107,6 +107,13 @@ func (c *Cell[M]) Home() Home { return Home{&c.core} }
 
 func (c *Cell[M]) hold() *Hold { return c.kind.hold }
 
+func (c *Cell[M]) address() string {
+	if c.owner == nil || c.owner.self.IsZero() {
+		return ""
+	}
+	return c.owner.self.String()
+}
+
 // Describe gives the actor's path.
 func (c *Cell[M]) Describe(string) string { return c.path() }
 

@@ -1,10 +1,13 @@
 package actor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -275,6 +278,32 @@ func everythingIsSeenOnce(t *testing.T, style func(see func(any)) start, end fun
 			t.Fatalf("message %v was seen %d times", m, n)
 		}
 	}
+}
+
+// People know a managed actor by what its messages are sent to: two of different types may have one name.
+func TestManagedCellIsNamedByItsRef(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var dead letters
+		var log bytes.Buffer
+		sys := actortest.NewSystem(t, actor.Config{Log: slog.New(slog.NewTextHandler(&log, nil)), DeadLetter: dead.add})
+		cell, err := actor.NewCell(sys, actor.CellConfig[any]{
+			Name: "7", Self: actor.NewRef[any](doorFunc(nil), "7"),
+			Start: func(c ctx) (behavior, error) {
+				return func(c ctx, m any) error { c.Log().Info("hears"); return errors.New("no") }, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliver(t, cell, "m")
+		synctest.Wait()
+		if len(dead.all) != 1 || dead.all[0].To != "door" {
+			t.Errorf("dead letters: got %v, want one to the door", dead.all)
+		}
+		if !strings.Contains(log.String(), "msg=hears actor=door") {
+			t.Errorf("got %s, want a log that names the door", &log)
+		}
+	})
 }
 
 // What an actor waits for comes from its own doing: a drain that threw it away would lose it.

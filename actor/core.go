@@ -60,6 +60,8 @@ type runner interface {
 	end(StopReason)
 	// hold is what keeps it from acting at times, beside that of the system; nil if nothing does.
 	hold() *Hold
+	// address is what its messages are sent to, if that is not the cell itself; empty if it is.
+	address() string
 }
 
 // kin is who has to do with a cell: its children, and those who wait for something of it.
@@ -78,8 +80,12 @@ func (c *core) family() *kin {
 	return c.kin
 }
 
-// path is the cell's name behind those of its parents.
+// path names the cell to people: by what its messages are sent to, such as type and id of an entity, or else by its name behind those of
+// its parents.
 func (c *core) path() string {
+	if a := c.impl.address(); a != "" {
+		return a
+	}
 	if c.parent == nil {
 		return c.name
 	}

@@ -27,7 +27,7 @@ const (
 // DeadLetter is an accepted message that nobody handled, or an answer that nobody waits for. A message that Tell refuses is none: its sender
 // has the error.
 type DeadLetter struct {
-	To      string
+	To      string // as its Ref is written: the path of a local actor, type and id of an entity
 	Message any
 	Reason  Reason
 }

@@ -126,6 +126,8 @@ func (r *root) run() bool { return false }
 
 func (r *root) hold() *Hold { return nil }
 
+func (r *root) address() string { return "" }
+
 func (r *root) end(reason StopReason) {
 	r.mu.Lock()
 	if r.phase == running {
