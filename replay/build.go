@@ -34,7 +34,7 @@ func build(ctx context.Context, pkg string) (*program, error) {
 	file := filepath.Join(dir, "test.wasm")
 	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags=-s -w", "-o", file, ".")
 	cmd.Dir = where.Dir
-	// Nor a race detector nor C is to be had there, whatever this process is built with.
+	// Neither a race detector nor C is to be had there, whatever this process is built with.
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the tests of %s for wasip1: %w\n%s", pkg, err, said)
