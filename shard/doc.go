@@ -34,6 +34,10 @@
 // [Backoff]. With [Type.Remember] it starts again by itself wherever its shard
 // lives, and what it keeps by [StateOf] only its shard's present owner can change.
 //
+// A fixed set of workers, such as ten readers of a queue, is a type that names them
+// on all nodes in [Type.Always]: each lives on one of the nodes, all the time, without
+// a store and without messages that keep it alive.
+//
 // # Blocking
 //
 // Tell never blocks; TellWait does while something is full, until there is room or

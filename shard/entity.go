@@ -24,6 +24,7 @@ type entity[M any] struct {
 	uses    usage      // messages since its limiters last looked
 	state   life.State // guarded by the slot's lock
 	started bool       // the incarnation came to life; the runner's
+	always  bool       // it is started without a message, and lives as long as its shard is here
 }
 
 // late is what an entity's messages wait in when its cell cannot take them.
@@ -90,7 +91,8 @@ func (e *entity[M]) shut(ending bool) *late[M] {
 // behind what the entity told itself while it stopped and before what came later.
 // A message whose handling failed is not among them, so that it cannot fail
 // for ever; and when even the start failed, what waited is given up. One that
-// failed rests before it is started again.
+// failed rests before it is started again, and so does one that always lives, however
+// it has ended.
 func (e *entity[M]) ended(left []actor.Leftover[M], reason actor.StopReason, err error) {
 	h := e.home
 	s := h.s
@@ -119,6 +121,8 @@ func (e *entity[M]) ended(left []actor.Leftover[M], reason actor.StopReason, err
 		if !e.started {
 			s.r.dropAll(&q, DropStart, fmt.Errorf("start entity %s: %w", s.r.Describe(e.id), err))
 		}
+		h.rest(e, q)
+	case e.always:
 		h.rest(e, q)
 	case h.memory != nil:
 		h.strike(e, q)

@@ -184,7 +184,10 @@ func newShell[M any](n node, t Type[M]) (*shell[M], error) {
 	r.active.init()
 	r.limit, r.rests = newLimits(t), newRests(t.Backoff)
 	if t.Remember {
-		r.keeper, r.recovery = newKeeper(r), newRecovery(r)
+		r.keeper = newKeeper(r)
+	}
+	if t.recovers() {
+		r.recovery, r.always = newRecovery(r), newAlways(t)
 	}
 	r.roundtrip = n.Roundtrip()
 	if t.Ring == nil {
@@ -233,7 +236,7 @@ type agreement struct {
 }
 
 func agreed[M any](t Type[M]) agreement {
-	text := t.division()
+	text := t.division() + t.census()
 	if t.Ring != nil {
 		text += fmt.Sprintf(", ring by %s of group %s", t.Ring.Assign.Name(), t.Ring.Group)
 	}
@@ -247,7 +250,7 @@ func agreed[M any](t Type[M]) agreement {
 func (r *shell[M]) coordinator(ours agreement) *coordinator.Core {
 	t := r.typ
 	return coordinator.New(r.self, coordinator.Settings{
-		Role: t.Role, Agree: ours.text, Exists: ours.exists, Strategy: t.Strategy, Retry: t.Retry,
+		Role: t.Role, Agree: ours.text, Exists: ours.exists, Always: r.always.shards(), Strategy: t.Strategy, Retry: t.Retry,
 		HandOffTimeout: t.HandOffTimeout, ShardStartTimeout: t.ShardStartTimeout,
 		RebalanceEvery: t.RebalanceEvery, RollOut: t.RollOut, Margin: r.node.DowningMargin, Stored: r.node.Store() != nil,
 	})
@@ -257,7 +260,7 @@ func (r *shell[M]) coordinator(ours agreement) *coordinator.Core {
 func (r *shell[M]) ring(ours agreement) *ring.Core {
 	t := r.typ
 	return ring.New(r.self, ring.Settings{
-		Role: t.Role, Agree: ours.text, Shards: t.Shards, Exists: ours.exists,
+		Role: t.Role, Agree: ours.text, Shards: t.Shards, Exists: ours.exists, Always: r.always.shards(),
 		Group: t.Ring.Group, Groups: []string{t.Ring.Group}, Assign: t.Ring.Assign, Weight: t.Ring.Weight, Lazy: t.Ring.Lazy,
 		Poll: t.Ring.Poll, Retry: t.Retry, HandOffTimeout: t.HandOffTimeout,
 	})

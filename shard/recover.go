@@ -7,8 +7,8 @@ import (
 	life "github.com/troupe-go/troupe/shard/internal/entity"
 )
 
-// A recovery has the remembered entities of a type started on this node, over all
-// its shards, no faster than the type allows. To wait for one's turn is no failure:
+// A recovery has the entities of a type that are remembered, or always live, started
+// on this node, over all its shards, no faster than the type allows. To wait for one's turn is no failure:
 // nothing ends because of it. Its lock is a leaf. A nil one has nothing to do.
 type recovery[M any] struct {
 	r  *shell[M]

@@ -130,12 +130,12 @@ func (h *local[M]) stored(w life.Write) {
 	}
 }
 
-// recovered starts remembered entities whose turn it is.
+// recovered starts the expected entities whose turn it is.
 func (r *shell[M]) recovered(now time.Time) {
 	for _, e := range r.recovery.step(now) {
 		h := e.home
 		h.s.mu.Lock()
-		if h.s.here == h && !h.ending && e.state == life.RememberedNotCreated {
+		if h.s.here == h && !h.ending && e.expected() {
 			h.start(e)
 		}
 		h.s.mu.Unlock()
@@ -146,7 +146,7 @@ func (r *shell[M]) recovered(now time.Time) {
 func (h *local[M]) called(e *entity[M]) {
 	r := h.s.r
 	switch {
-	case e.state == life.RememberedNotCreated:
+	case e.expected():
 		r.recovery.first(e)
 	case e.rests() && r.typ.Backoff.Wakes:
 		r.rests.end(e.id)

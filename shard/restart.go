@@ -130,7 +130,7 @@ func (e *entity[M]) rests() bool {
 }
 
 // rest has an entity that failed be started again later, with what waits for it.
-// One for which nobody waits, and which is not remembered, is gone.
+// One for which nobody waits, and which does not return by itself, is gone.
 func (h *local[M]) rest(e *entity[M], q queue[M]) {
 	r := h.s.r
 	resting := r.rests.begin(e.id)
@@ -140,7 +140,7 @@ func (h *local[M]) rest(e *entity[M], q queue[M]) {
 		resting = false
 	}
 	switch {
-	case h.memory == nil && q.len() == 0:
+	case !e.returns() && q.len() == 0:
 		e.become(life.None)
 		h.remove(e)
 	case resting:

@@ -42,9 +42,10 @@ type shell[M any] struct {
 	count     atomic.Int64 // of the entities
 	limit     limits[M]    // empty if there are none
 	rests     *rests
-	keeper    *keeper[M]   // nil if nothing is remembered, as is recovery
-	recovery  *recovery[M] // of what is remembered
-	roundtrip bool         // local messages are encoded and decoded too
+	keeper    *keeper[M]   // nil if nothing is remembered
+	recovery  *recovery[M] // of what is remembered, or always lives; nil if nothing is
+	always    always
+	roundtrip bool // local messages are encoded and decoded too
 
 	room     room
 	stuck    line      // of those who wait until full lanes and mailboxes are tried again

@@ -71,7 +71,7 @@ func (s *slot[M]) idle(into []*actor.Cell[M], at int, before time.Time) (idle []
 	next = max(0, at-sweepHold)
 	for _, e := range h.entities[next:at] {
 		cell := e.cell.Load()
-		if e.late.Load() == nil && !cell.IdleSince().After(before) {
+		if !e.always && e.late.Load() == nil && !cell.IdleSince().After(before) {
 			into = append(into, cell)
 		}
 	}

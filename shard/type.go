@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/actor"
@@ -14,7 +15,7 @@ import (
 
 // A Type declares a kind of entity. Name, Start and Protocol are required; the
 // zero values of the other fields mean the defaults beside them. All nodes that
-// join the type must declare the same Shards and ShardOf.
+// join the type must declare the same Shards, ShardOf and Always.
 type Type[M any] struct {
 	// Name of the type, the same on all nodes: letters, digits, - _ and dots.
 	Name string
@@ -59,8 +60,17 @@ type Type[M any] struct {
 	// by default. One that fails is started again after its rest; see Backoff. Join
 	// waits for the store, at most 5 s. Ids may have up to 2 KiB: see [ErrRememberLong].
 	Remember bool
-	// RecoverRate is how many remembered entities a node starts in a second, those
-	// for which messages wait first. Default 1000.
+	// Always are the ids of entities that live all the time, without a message and
+	// without a store: from when their shard has a home, and again wherever it moves
+	// or a crash brings it, until the last node has left the type. Being idle does not
+	// end them; one that fails, or stops by itself, is started again after its rest: see
+	// Backoff. Other ids live as usual. The list must be the same on all nodes, in any
+	// order, for nothing is sent to keep them alive: every node knows them. A node
+	// with another one hosts nothing ([ErrDisagree]), so it changes when all nodes
+	// have stopped, or with Name. Default: none.
+	Always []string
+	// RecoverRate is how many entities that are remembered, or always live, a node
+	// starts in a second, those for which messages wait first. Default 1000.
 	RecoverRate int
 	// RecoverOpen is how many of them may be in their Start at a time. Default 64.
 	RecoverOpen int
@@ -158,8 +168,11 @@ func (t Type[M]) withDefaults() (Type[M], error) {
 		t.Shards = cmp.Or(t.Shards, defaultRingShards)
 	}
 	t.Shards = cmp.Or(t.Shards, defaultShards)
+	t.Always = slices.Clone(t.Always)
 	if t.Remember {
 		t.Idle = cmp.Or(t.Idle, -1)
+	}
+	if t.recovers() {
 		t.RecoverRate = cmp.Or(t.RecoverRate, defaultRecoverRate)
 		t.RecoverOpen = cmp.Or(t.RecoverOpen, defaultRecoverOpen)
 	}
@@ -186,6 +199,9 @@ func (t Type[M]) withDefaults() (Type[M], error) {
 }
 
 func (t Type[M]) limited() bool { return t.Limit > 0 || t.LimitBytes > 0 }
+
+// recovers tells whether entities are started without a message.
+func (t Type[M]) recovers() bool { return t.Remember || len(t.Always) > 0 }
 
 func (t Type[M]) validate() error {
 	var problems []error
@@ -219,7 +235,8 @@ func (t Type[M]) validate() error {
 	check(!t.Remember || !t.limited(), "Remember and Limit or LimitBytes are both set: who is passivated for a limit would be forgotten; use one of them")
 	check(!t.Remember || t.Pool == nil, "Remember and Pool are both set: who is passivated for the pool would be forgotten; use one of them")
 	check(!t.Remember || t.Backoff.Min >= 0, "Backoff.Min is %s: with Remember one that always fails would be started without a rest; use 0 or more", t.Backoff.Min)
-	check(t.Remember || t.RecoverRate == 0 && t.RecoverOpen == 0, "RecoverRate or RecoverOpen is set without Remember, so that there is nobody to recover")
+	check(t.recovers() || t.RecoverRate == 0 && t.RecoverOpen == 0, "RecoverRate or RecoverOpen is set without Remember or Always, so that there is nobody to recover")
+	problems = append(problems, t.alwaysProblems())
 	check(t.RecoverRate >= 0, "RecoverRate is %d: it cannot be negative", t.RecoverRate)
 	check(t.RecoverOpen >= 0, "RecoverOpen is %d: it cannot be negative", t.RecoverOpen)
 	check(t.Backoff.Max >= t.Backoff.Min, "Backoff.Max is %s: it cannot be less than Min, %s", t.Backoff.Max, t.Backoff.Min)

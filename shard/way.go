@@ -81,6 +81,7 @@ func (s *slot[M]) setHost(a region.Host, now time.Time) {
 	if s.here == nil {
 		s.here = &local[M]{s: s, tenure: s.tenureOf(a.Epoch)}
 		s.r.keeper.host(s.here)
+		s.here.populate()
 	}
 	s.here.epoch, s.here.await = a.Epoch, a.Await
 	s.target = &route[M]{home: s.r.self, epoch: a.Epoch, here: s.here}

@@ -26,6 +26,7 @@ type Settings struct {
 	Role     string             // of the members that host the type and may coordinate it
 	Agree    string             // what all regions of the type must have in common; compared, never read
 	Exists   func(string) bool  // whether there is a shard of that name; others are never given out. nil: all exist
+	Always   []string           // the shards that are to have a home without being asked for
 	Strategy placement.Strategy // placement.LeastShards{}
 
 	Retry             time.Duration // 2 s: what is not answered is asked again; an eighth of it is the finest step

@@ -121,6 +121,40 @@ func (r *rig) tells(want ...Event) {
 	}
 }
 
+// Shards that need not be asked for get homes when everybody has answered, and again
+// when nobody has them.
+func TestShardsThatAlwaysHaveAHome(t *testing.T) {
+	r := newRig(t, Settings{Always: []string{"3", "7"}})
+	homes := func(want int) {
+		t.Helper()
+		got := 0
+		for _, name := range []string{"3", "7"} {
+			if _, ok := r.core.home(r.core.reign.shard(name)); ok {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%d of the two shards have a home, want %d", got, want)
+		}
+	}
+	r.report(a)
+	r.report(b)
+	homes(0)
+	r.report(c, at("7", 0, 1)) // which a coordinator before had given it
+	homes(2)
+	if h, _ := r.core.home(r.core.reign.shard("7")); h.Node != c {
+		t.Errorf("7 is at %v, want where it is hosted", h.Node)
+	}
+	h, _ := r.core.home(r.core.reign.shard("3"))
+	r.from(h.Node, protocol.ShardsStopped{Shards: []protocol.Tenure{h.Tenure}}) // refused
+	homes(2)
+	r.view("a Up", "b Up")
+	homes(2)
+	if _, ok := r.core.reign.shards["5"]; ok {
+		t.Error("another shard is known that nobody has asked for")
+	}
+}
+
 func TestUnclaimedShardWaitsForAllWhoCanHost(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -85,9 +85,21 @@ func (c *Core) want(now time.Time, s *shard) {
 	c.place(now, s, c.candidates())
 }
 
-// placeAll gives homes to all that were asked for or lost theirs.
+// wantAlways wants all shards that need not be asked for and are nowhere.
+func (c *Core) wantAlways(now time.Time) {
+	for _, name := range c.set.Always {
+		s := c.reign.shard(name)
+		_, wanted := c.reign.wanted[name]
+		if _, ok := c.home(s); !ok && !wanted {
+			c.reign.wanted[name], s.since = struct{}{}, now
+		}
+	}
+}
+
+// placeAll gives homes to all that were asked for, need not be, or lost theirs.
 func (c *Core) placeAll(now time.Time) {
 	r := c.reign
+	c.wantAlways(now)
 	homeless := slices.Sorted(maps.Keys(r.wanted))
 	homeless = append(homeless, r.state.Orphans()...)
 	for _, name := range homeless {

@@ -20,13 +20,14 @@ const (
 	Passivating                // its incarnation has been told to end, or has ended as it wished
 	RememberingStop            // that it is forgotten is being stored
 	WaitingForRestart          // it failed, and rests
+	Expected                   // it always lives, and has not been started here yet
 )
 
 // String gives the state's name as the protocol writes it.
 func (s State) String() string {
 	names := [...]string{
 		"none", "remembered_not_created", "remembering_start", "active",
-		"passivating", "remembering_stop", "waiting_for_restart",
+		"passivating", "remembering_stop", "waiting_for_restart", "expected",
 	}
 	if int(s) < len(names) {
 		return names[s]
@@ -39,9 +40,11 @@ func (s State) String() string {
 func (s State) MayBecome(next State, remember bool) bool {
 	switch s {
 	case None:
-		return remember && (next == RememberedNotCreated || next == RememberingStart) || !remember && next == Active
+		return remember && (next == RememberedNotCreated || next == RememberingStart) || !remember && (next == Active || next == Expected)
 	case RememberedNotCreated:
 		return next == Active || next == RememberingStop
+	case Expected:
+		return next == Active
 	case RememberingStart:
 		return next == RememberingStart || next == Active
 	case Active:

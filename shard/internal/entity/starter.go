@@ -178,6 +178,9 @@ func (s *Starter[K]) Wake(now time.Time) time.Time {
 		wake = now
 	case s.idle > 0 && (s.pace.Open == 0 || s.open < s.pace.Open):
 		wake = s.batchAt
+		if wake.Before(now) { // of a batch long ago, or of none
+			wake = now
+		}
 	}
 	if s.open > 0 && !s.retryAt.IsZero() && (wake.IsZero() || s.retryAt.Before(wake)) {
 		wake = s.retryAt

@@ -15,6 +15,9 @@ func TestStarterKeepsItsPace(t *testing.T) {
 	s.Add(3) // known
 	s.First(17)
 	s.First(17)
+	if got := s.Wake(now); !got.Equal(now) {
+		t.Errorf("the first batch is due at %v, want at once", got)
+	}
 	step := func(want ...int) {
 		t.Helper()
 		if got := s.Step(now); !slices.Equal(got, want) {

@@ -50,6 +50,9 @@ func New(self member.ID, set Settings) *Core {
 	for n := range c.set.Shards {
 		c.names = append(c.names, nameOf(n))
 	}
+	for _, name := range c.set.Always {
+		c.shard(name).always = true
+	}
 	return c
 }
 
@@ -271,6 +274,7 @@ func (c *Core) pending() bool {
 type shard struct {
 	name   string
 	number int    // by which it is assigned
+	always bool   // it need not be asked for
 	latest tenure // the newest that is known, anywhere
 
 	lock     protocol.Epoch // that this node has; zero for none

@@ -65,6 +65,18 @@ func TestLazyTakesWhatIsAskedFor(t *testing.T) {
 	}
 }
 
+func TestLazyTakesWhatNeedNotBeAskedFor(t *testing.T) {
+	st := newStage(t, 2, Settings{Shards: 10, Lazy: true, Always: []string{"3", "7"}})
+	st.view(nil)
+	st.pass(2 * time.Second)
+	for n := range 10 {
+		name := nameOf(n)
+		if owner, want := st.owner(name) != nil, n == 3 || n == 7; owner != want {
+			t.Errorf("shard %s has an owner: %t, want %t", name, owner, want)
+		}
+	}
+}
+
 // A node without the role takes no seat, reads the table only when somebody waits,
 // and finds its way.
 func TestClientsOnlyRoute(t *testing.T) {

@@ -39,6 +39,7 @@ type Settings struct {
 	Agree  string             // what all nodes of the type must have in common; compared, never read
 	Shards int                // how many there are; their names are the decimal numbers from 0
 	Exists func(string) bool  // whether there is a shard of another name, such as a negative number. nil: none
+	Always []string           // the shards that are locked as soon as they are assigned, though Lazy
 	Group  string             // of runners that serve the type: placement.DefaultGroup
 	Assign placement.Assigner // placement.LeastMovement{}
 	Weight float64            // of this node: 1; see placement.Runner

@@ -208,7 +208,7 @@ func (c *Core) pursue() {
 	for _, s := range c.sorted {
 		mine := c.assigned(s) == c.self
 		_, taking := c.desk.taking[s.name]
-		if mine && s.free() && (!c.set.Lazy || s.wanted || len(s.audience) > 0) {
+		if mine && s.free() && (!c.set.Lazy || s.always || s.wanted || len(s.audience) > 0) {
 			c.takeUp(s)
 		}
 		c.seek(s)
