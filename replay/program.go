@@ -50,6 +50,7 @@ func cache() (wazero.CompilationCache, error) {
 		return wazero.NewCompilationCache(), nil // nowhere to keep it: it is compiled anew each time
 	}
 	dir := filepath.Join(base, "troupe-replay")
+	prune(dir, kept-1) // and the one to come
 	keep, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("keep machine code in %s: %w", dir, err)
