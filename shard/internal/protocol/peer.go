@@ -33,8 +33,9 @@ type (
 	Handed struct{ Acks []Ack }
 
 	// Released: these tenures of mine are over and their locks are free: take them.
-	// What their entities left over waits here for you. Repeated until Housed comes.
-	Released struct{ Shards []Tenure }
+	// What their entities left over waits for you at Previous, which is me, unless the
+	// tenure was over before anything was hosted. Repeated until Housed comes.
+	Released struct{ Shards []Assignment }
 )
 
 func (Look) toPeer()      {}
@@ -61,7 +62,7 @@ func (m *Housed) code(c *coder)    { list(c, &m.Shards, (*coder).leaving) }
 func (m *Elsewhere) code(c *coder) { list(c, &m.Shards, (*coder).text) }
 func (m *Handing) code(c *coder)   { list(c, &m.Moves, (*coder).leaving) }
 func (m *Handed) code(c *coder)    { list(c, &m.Acks, (*coder).ack) }
-func (m *Released) code(c *coder)  { list(c, &m.Shards, (*coder).tenure) }
+func (m *Released) code(c *coder)  { list(c, &m.Shards, (*coder).assignment) }
 
 // They join in an Outbox.
 

@@ -47,7 +47,7 @@ func every() []Message {
 		Elsewhere{[]string{"320"}},
 		Handing{[]Leaving{{t, Epoch{7, 13}}}},
 		Handed{[]Ack{{"320", Epoch{7, 13}, true}}},
-		Released{[]Tenure{t}},
+		Released{[]Assignment{{t, id("a", 1)}, {t, member.ID{}}}},
 	}
 }
 

@@ -132,7 +132,7 @@ func (c *Core) answer(now time.Time, from member.ID, msg protocol.Peer) {
 	case protocol.Handed:
 		each(m.Acks, func(a protocol.Ack) { c.acked(now, from, a) })
 	case protocol.Released:
-		each(m.Shards, func(t protocol.Tenure) { c.offered(now, from, t) })
+		each(m.Shards, func(a protocol.Assignment) { c.offered(now, from, a) })
 	}
 }
 
@@ -279,6 +279,7 @@ type shard struct {
 
 	lock     protocol.Epoch // that this node has; zero for none
 	heirOf   member.ID      // who carries over to this tenure; zero for nobody
+	carrier  member.ID      // who carries over to the next one: this node, once it has hosted anything
 	got      time.Time      // when that was
 	rest     time.Time      // the one before is unknown, and may yet say that it has something to carry over
 	told     protocol.Epoch // what the region was told to host and has not ended yet; zero for nothing

@@ -229,7 +229,7 @@ func TestStaleReleasedIsNotBelieved(t *testing.T) {
 	old := protocol.Tenure{Shard: "0", Epoch: protocol.Epoch{Term: 0, N: 1}}
 	for _, a := range st.actors {
 		for _, from := range st.actors {
-			a.step(Received{From: from.id, Msg: protocol.Released{Shards: []protocol.Tenure{old}}})
+			a.step(Received{From: from.id, Msg: protocol.Released{Shards: []protocol.Assignment{{Tenure: old, Previous: from.id}}}})
 		}
 	}
 	st.pass(time.Second)

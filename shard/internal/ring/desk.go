@@ -173,7 +173,7 @@ func (c *Core) given(now time.Time) {
 		}
 		delete(c.desk.giving, s.name)
 		s.lock, s.since = protocol.Epoch{}, now
-		s.latest = tenure{epoch: l.Epoch, node: c.self, token: l.Token, state: given}
+		s.latest = tenure{epoch: l.Epoch, node: c.self, carries: s.carrier, token: l.Token, state: given, heard: now}
 		c.bequeath(s)
 	}
 	c.giveAway(now) // there is room for more

@@ -91,7 +91,7 @@ func anyInput(rng *rand.Rand, st *stage, now time.Time, asked Request) Input {
 		Received{from, protocol.Elsewhere{Shards: []string{shard}}},
 		Received{from, protocol.Handing{Moves: []protocol.Leaving{{Tenure: tenures[0], Next: e}}}},
 		Received{from, protocol.Handed{Acks: acks}},
-		Received{from, protocol.Released{Shards: tenures}},
+		Received{from, protocol.Released{Shards: []protocol.Assignment{{Tenure: tenures[0], Previous: from}}}},
 		Received{from, protocol.Claim{}},
 	}
 	if rng.IntN(200) == 0 {

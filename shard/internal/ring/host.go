@@ -74,25 +74,36 @@ func (c *Core) locked(now time.Time, s *shard, epoch protocol.Epoch) {
 	c.void(now, s)
 	before := s.latest
 	s.lock, s.got, s.since, s.attempts = epoch, now, now, 0
+	known := c.inherit(s, before)
 	if !s.spent.Less(epoch) || c.leaving {
 		c.giveBack(s)
 		return
 	}
-	s.latest = tenure{epoch: epoch, node: c.self, token: c.seat.token}
-	var known bool
-	if s.heirOf, known = before.carrier(epoch); !known && len(c.table.seats) > 1 {
+	s.latest = tenure{epoch: epoch, node: c.self, carries: c.self, token: c.seat.token, heard: now}
+	if !known && len(c.table.seats) > 1 {
 		s.rest = now.Add(c.finest())
-	}
-	if before.state == lost {
-		s.audience = c.others() // they may still send to that node, which may live and do so itself
 	}
 	c.host(now, s)
 }
 
+// inherit notes who carries over to the lock that this node has, from the tenure
+// before. Not known tells that somebody may yet say that it is another.
+func (c *Core) inherit(s *shard, before tenure) (known bool) {
+	s.heirOf, known = before.carrier(s.lock)
+	s.carrier = s.heirOf
+	if !known {
+		s.carrier = c.self // who hears of that waits for a marker, as of any tenure
+	}
+	if before.state == lost || before.carries != before.node {
+		s.audience = c.others() // they may still send to a node of long ago, which may live and do so itself
+	}
+	return known
+}
+
 // carrier is the node that carries over to the tenure after t, if that has the
-// epoch; ok is false when the one in between is not known, so that somebody may
-// yet say that it was it.
-func (t tenure) carrier(epoch protocol.Epoch) (node member.ID, ok bool) {
+// epoch. It is known for sure when that node has said so, or can carry nothing over;
+// a table does not tell whether anything was hosted.
+func (t tenure) carrier(epoch protocol.Epoch) (node member.ID, known bool) {
 	switch {
 	case epoch.N == 1:
 		return member.ID{}, true // the first ever
@@ -101,7 +112,7 @@ func (t tenure) carrier(epoch protocol.Epoch) (node member.ID, ok bool) {
 	case t.state == lost:
 		return member.ID{}, true
 	}
-	return t.node, true
+	return t.carries, !t.heard.IsZero()
 }
 
 // host tells the region to host what this node has the lock of, once what it had
@@ -130,7 +141,7 @@ func (c *Core) started(now time.Time, t protocol.Tenure) {
 	if !ok || s.told != t.Epoch || s.lock != t.Epoch || s.started {
 		return
 	}
-	s.started, s.wanted, s.asking, s.since = true, false, member.ID{}, now
+	s.started, s.carrier, s.wanted, s.asking, s.since = true, c.self, false, member.ID{}, now
 	c.tell(Hosting{Home: c.here(s), Previous: s.heirOf})
 	if !s.heirOf.IsZero() {
 		s.audience = c.others()

@@ -125,9 +125,7 @@ func (c *Core) relay(now time.Time, from member.ID, l protocol.Leaving) {
 	if l.Epoch.Less(s.latest.epoch) {
 		return // overtaken: another had it since
 	}
-	if s.latest.epoch.Less(l.Epoch) {
-		s.latest = tenure{epoch: l.Epoch, node: from, heard: now}
-	}
+	s.hear(now, protocol.Home{Tenure: l.Tenure, Node: from})
 	s.handing, s.forgotten = handing{from: from, next: l.Next}, later(s.forgotten, l.Next)
 	c.order(protocol.BeginHandOff{
 		Header: c.link.head(),
@@ -248,5 +246,10 @@ func (c *Core) bequeath(s *shard) {
 		return
 	}
 	s.asking = to
-	c.say(to, protocol.Released{Shards: []protocol.Tenure{s.at(s.latest.epoch)}})
+	c.say(to, s.released())
+}
+
+// released says of the newest tenure, which was this node's, that it is over.
+func (s *shard) released() protocol.Released {
+	return protocol.Released{Shards: []protocol.Assignment{{Tenure: s.at(s.latest.epoch), Previous: s.latest.carries}}}
 }

@@ -41,7 +41,7 @@ func (c *Core) seek(s *shard) {
 	case who != s.asking:
 		s.asking = who
 		if s.latest.node == c.self && s.latest.state == given {
-			c.say(who, protocol.Released{Shards: []protocol.Tenure{s.at(s.latest.epoch)}})
+			c.say(who, s.released())
 			return
 		}
 		c.say(who, protocol.WhereIs{Shards: []string{s.name}})
@@ -96,30 +96,30 @@ func (c *Core) learn(now time.Time, from member.ID, l protocol.Leaving) {
 	if l.Next.Less(s.forgotten) || h.Epoch.Less(s.latest.epoch) || h.Epoch == s.latest.epoch && s.latest.node != from {
 		return // from before something that is known
 	}
-	if h.Epoch != s.latest.epoch {
-		s.latest = tenure{epoch: h.Epoch, node: h.Node, heard: now}
-	}
+	s.hear(now, h)
 	s.wanted, s.asking, s.handing, s.since = false, member.ID{}, handing{}, now
 	c.order(protocol.ShardHomes{Header: c.link.head(), Homes: []protocol.Home{h}})
 }
 
 // offered: another node has given the lock of a shard back for this one to take,
 // and may carry something over.
-func (c *Core) offered(now time.Time, from member.ID, t protocol.Tenure) {
-	if !c.set.Exists(t.Shard) {
+func (c *Core) offered(now time.Time, from member.ID, a protocol.Assignment) {
+	if !c.set.Exists(a.Shard) {
 		return
 	}
-	s := c.shard(t.Shard)
+	s := c.shard(a.Shard)
+	t := tenure{epoch: a.Epoch, node: from, carries: a.Previous, state: given, heard: now}
 	switch {
-	case s.latest.epoch.Less(t.Epoch), s.latest.epoch == t.Epoch && s.latest.node == from:
-		s.latest = tenure{epoch: t.Epoch, node: from, state: given, heard: now}
+	case s.latest.epoch.Less(a.Epoch), s.latest.epoch == a.Epoch && s.latest.node == from:
+		s.latest = t
 		s.audience.add(from)
 		c.takeUp(s)
 		c.look(now) // it may know of a change that this node does not
 		return
-	case !s.rest.IsZero() && t.Epoch.N+1 == s.lock.N:
-		s.heirOf, s.rest = from, time.Time{}
+	case !s.rest.IsZero() && a.Epoch.N+1 == s.lock.N:
+		s.rest = time.Time{}
+		c.inherit(s, t)
 		c.host(now, s)
 	}
-	c.asked(now, from, t.Shard)
+	c.asked(now, from, a.Shard)
 }

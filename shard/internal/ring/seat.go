@@ -62,7 +62,7 @@ func (c *Core) lose(now time.Time, cause string) {
 	for _, s := range c.sorted {
 		if !s.lock.IsZero() {
 			had++
-			s.latest, s.since = tenure{epoch: s.lock, node: c.self, token: c.seat.token, state: lost}, now
+			s.latest, s.since = tenure{epoch: s.lock, node: c.self, carries: c.self, token: c.seat.token, state: lost}, now
 		}
 		c.void(now, s)
 	}

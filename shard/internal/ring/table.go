@@ -28,11 +28,28 @@ type taken struct {
 
 // A tenure is what this node knows of the newest one of a shard.
 type tenure struct {
-	epoch protocol.Epoch // zero: of none
-	node  member.ID
-	token uint64 // of its seat; 0 when only heard of
-	state state
-	heard time.Time // from another node; a table that was asked for before does not count
+	epoch   protocol.Epoch // zero: of none
+	node    member.ID
+	carries member.ID // who carries over from it: node, unless it was over before anything was hosted; zero for nobody
+	token   uint64    // of its seat; 0 when only heard of
+	state   state
+	heard   time.Time // from that node; a table that was asked for before does not count
+}
+
+// hear takes in where a node says that it has the shard.
+func (s *shard) hear(now time.Time, h protocol.Home) {
+	if h.Epoch != s.latest.epoch {
+		s.latest = tenure{epoch: h.Epoch, node: h.Node}
+	}
+	s.latest.carries, s.latest.heard = h.Node, now
+}
+
+// see takes in the lock of another node that is in a table.
+func (s *shard) see(l Lock, node member.ID) {
+	if l.Epoch != s.latest.epoch {
+		s.latest = tenure{epoch: l.Epoch, carries: node}
+	}
+	s.latest.node, s.latest.token, s.latest.state = node, l.Token, held
 }
 
 type state uint8
@@ -112,7 +129,7 @@ func (c *Core) compare(now time.Time, locks []Lock) {
 		case l.Token == c.seat.token && l.Epoch != s.lock:
 			c.stray(now, s, l)
 		case l.Token != c.seat.token:
-			s.latest = tenure{epoch: l.Epoch, node: nodes[l.Token], token: l.Token}
+			s.see(l, nodes[l.Token])
 		}
 	}
 	for _, s := range c.sorted {
@@ -146,7 +163,9 @@ func (c *Core) stray(now time.Time, s *shard, l Lock) {
 		return
 	}
 	c.void(now, s)
+	before := s.latest
 	s.lock = l.Epoch
+	c.inherit(s, before)
 	c.giveBack(s)
 }
 

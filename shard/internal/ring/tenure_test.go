@@ -11,6 +11,8 @@ import (
 // Who carries over is known by the number of the tenure before.
 func TestCarrierIsTheTenureJustBefore(t *testing.T) {
 	a := member.ID{Address: member.Address{Host: "a", Port: 1}, UID: 1}
+	b := member.ID{Address: member.Address{Host: "b", Port: 1}, UID: 2}
+	then := time.Unix(1, 0)
 	at := func(term, n uint64) protocol.Epoch { return protocol.Epoch{Term: term, N: n} }
 	for _, tt := range []struct {
 		name  string
@@ -21,9 +23,11 @@ func TestCarrierIsTheTenureJustBefore(t *testing.T) {
 	}{
 		{"the first ever", tenure{}, at(3, 1), member.ID{}, true},
 		{"nobody is known", tenure{}, at(1, 2), member.ID{}, false},
-		{"given back", tenure{epoch: at(1, 4), node: a, state: given}, at(1, 5), a, true},
-		{"given back, in the term before", tenure{epoch: at(1, 4), node: a, state: given}, at(2, 5), a, true},
-		{"given back a moment ago", tenure{epoch: at(1, 4), node: a}, at(1, 5), a, true},
+		{"given back", tenure{epoch: at(1, 4), node: a, carries: a, state: given, heard: then}, at(1, 5), a, true},
+		{"given back, in the term before", tenure{epoch: at(1, 4), node: a, carries: a, state: given, heard: then}, at(2, 5), a, true},
+		{"given back a moment ago", tenure{epoch: at(1, 4), node: a, carries: a, heard: then}, at(1, 5), a, true},
+		{"given back before anything was hosted", tenure{epoch: at(1, 4), node: a, carries: b, state: given, heard: then}, at(1, 5), b, true},
+		{"given back, as a table tells", tenure{epoch: at(1, 4), node: a, carries: a, state: given}, at(1, 5), a, false},
 		{"lost", tenure{epoch: at(1, 4), node: a, state: lost}, at(1, 5), member.ID{}, true},
 		{"another was in between", tenure{epoch: at(1, 4), node: a, state: given}, at(1, 6), member.ID{}, false},
 	} {
@@ -57,7 +61,7 @@ func TestUnknownPredecessorMaySpeak(t *testing.T) {
 			t.Fatalf("it hosts %v at once", owner.hosts)
 		}
 		if speaks {
-			owner.step(Received{From: other.id, Msg: protocol.Released{Shards: []protocol.Tenure{{Shard: name, Epoch: protocol.Epoch{Term: 1, N: 6}}}}})
+			owner.step(Received{From: other.id, Msg: protocol.Released{Shards: []protocol.Assignment{{Tenure: protocol.Tenure{Shard: name, Epoch: protocol.Epoch{Term: 1, N: 6}}, Previous: other.id}}}})
 			if got := owner.core.shards[name].heirOf; got != other.id || len(owner.hosts) == 0 {
 				t.Errorf("after the word of %v it hosts %v as the heir of %v", other.id, owner.hosts, got)
 			}
@@ -107,5 +111,43 @@ func TestNewSeatOwnsNothingInTheSameStep(t *testing.T) {
 	}
 	if out = a.core.Step(st.now, Tick{}); stops != 3 || out.OwnedUntil.IsZero() {
 		t.Errorf("%d shards are stopped; then it owns until %v", stops, out.OwnedUntil)
+	}
+}
+
+// A node that gives a shard back before it has hosted it has nothing to carry over:
+// the next one waits for what the one before has.
+func TestUnusedTenureNamesWhoCarries(t *testing.T) {
+	for _, heard := range []bool{true, false} {
+		st := newStage(t, 3, Settings{Shards: 3})
+		st.view(nil)
+		st.pass(3 * time.Second)
+		host := st.owner("0")
+		between := st.actors[0]
+		if between == host {
+			between = st.actors[1]
+		}
+		if heard {
+			between.core.desk.out = Look{} // what it asks for waits
+		} else {
+			between.deaf = 1 // it gets the lock, and does not hear so
+		}
+		host.step(Release{Shard: "0", To: between.id})
+		if heard {
+			between.core.desk.out = Take{Token: between.core.seat.token, Shards: []string{"0"}}
+		}
+		between.step(Leave{})
+		if heard {
+			l := Lock{Shard: "0", Runner: between.id.String(), Token: between.core.seat.token, Epoch: protocol.Epoch{Term: 1, N: 2}}
+			st.store.locks["0"], st.store.last["0"] = l, l.Epoch
+			between.step(Taken{Locks: []Lock{l}})
+		}
+		st.pass(time.Second)
+		now := st.owner("0")
+		if now == nil || now == between || now.hosts["0"].N != 3 {
+			t.Fatalf("it is at %v, want it on by two tenures, not at %v", now, between.id)
+		}
+		if got := now.core.shards["0"].heirOf; got != host.id {
+			t.Errorf("%v waits for %v, want for %v, which has hosted it", now.id, got, host.id)
+		}
 	}
 }
