@@ -11,7 +11,7 @@ import (
 // each.
 type Times struct {
 	InitialDelay  time.Duration // 1 s: from becoming a member to the first periodic task
-	Gossip        time.Duration // 1 s: between gossip rounds
+	Gossip        time.Duration // 1 s: between gossip rounds; at least 10 ms, like all that are between things
 	LeaderActions time.Duration // 1 s: between leader duties
 	Reaper        time.Duration // 1 s: between reviews of the failure detector
 	GossipTTL     time.Duration // 2 s: gossip that waited longer before it was read is dropped
@@ -37,31 +37,36 @@ type Times struct {
 // that is cut off itself to stop in half of it.
 const leastIsolation = 100 * time.Millisecond
 
+// leastPeriod bounds what is done again and again: a unit that was left out makes
+// nanoseconds of it, and a node that does nothing else.
+const leastPeriod = 10 * time.Millisecond
+
 // setting is one of the times, by the name of its field.
 type setting struct {
-	name  string
-	value *time.Duration
-	def   time.Duration
+	name     string
+	value    *time.Duration
+	def      time.Duration
+	periodic bool
 }
 
 // settings are those that have a default and must be positive.
 func (t *Times) settings() []setting {
 	return []setting{
-		{"InitialDelay", &t.InitialDelay, time.Second},
-		{"Gossip", &t.Gossip, time.Second},
-		{"LeaderActions", &t.LeaderActions, time.Second},
-		{"Reaper", &t.Reaper, time.Second},
-		{"GossipTTL", &t.GossipTTL, 2 * time.Second},
-		{"JoinRetry", &t.JoinRetry, time.Second},
-		{"SeedTimeout", &t.SeedTimeout, 5 * time.Second},
-		{"JoinTimeout", &t.JoinTimeout, 10 * time.Second},
-		{"QuarantineAfter", &t.QuarantineAfter, 5 * time.Second},
-		{"TombstonesFor", &t.TombstonesFor, 24 * time.Hour},
-		{"Heartbeat", &t.Heartbeat, time.Second},
-		{"AcceptablePause", &t.AcceptablePause, 3 * time.Second},
-		{"MinStdDeviation", &t.MinStdDeviation, 100 * time.Millisecond},
-		{"ExpectedResponse", &t.ExpectedResponse, time.Second},
-		{"Isolation", &t.Isolation, 500 * time.Millisecond},
+		{"InitialDelay", &t.InitialDelay, time.Second, false},
+		{"Gossip", &t.Gossip, time.Second, true},
+		{"LeaderActions", &t.LeaderActions, time.Second, true},
+		{"Reaper", &t.Reaper, time.Second, true},
+		{"GossipTTL", &t.GossipTTL, 2 * time.Second, false},
+		{"JoinRetry", &t.JoinRetry, time.Second, true},
+		{"SeedTimeout", &t.SeedTimeout, 5 * time.Second, false},
+		{"JoinTimeout", &t.JoinTimeout, 10 * time.Second, false},
+		{"QuarantineAfter", &t.QuarantineAfter, 5 * time.Second, false},
+		{"TombstonesFor", &t.TombstonesFor, 24 * time.Hour, false},
+		{"Heartbeat", &t.Heartbeat, time.Second, true},
+		{"AcceptablePause", &t.AcceptablePause, 3 * time.Second, false},
+		{"MinStdDeviation", &t.MinStdDeviation, 100 * time.Millisecond, false},
+		{"ExpectedResponse", &t.ExpectedResponse, time.Second, false},
+		{"Isolation", &t.Isolation, 500 * time.Millisecond, false},
 	}
 }
 
@@ -75,7 +80,7 @@ func (t Times) WithDefaults() Times {
 }
 
 // Validate tells all that is wrong with the times together: negative ones, but
-// for WeaklyUpAfter, and pairs of which one never gets its turn because of the
+// for WeaklyUpAfter, ones so short that a unit was forgotten, and pairs of which one never gets its turn because of the
 // other. Defaults take part.
 func (t Times) Validate() error {
 	isolation := t.Isolation // its default fits everybody who did not ask
@@ -85,6 +90,11 @@ func (t Times) Validate() error {
 	for _, s := range append(t.settings(), setting{name: "GiveUp", value: &t.GiveUp}) {
 		if *s.value < 0 {
 			problem("%s is %v: use a positive time, or none for the default", s.name, *s.value)
+		}
+	}
+	for _, s := range t.settings() {
+		if s.periodic && *s.value >= 0 && *s.value < leastPeriod {
+			problem("%s is %v: use at least %v", s.name, *s.value, leastPeriod)
 		}
 	}
 	if t.AcceptablePause < t.Heartbeat {

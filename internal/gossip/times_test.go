@@ -15,6 +15,7 @@ func TestTimesAreValidated(t *testing.T) {
 		{Times{WeaklyUpAfter: -1, GiveUp: time.Minute}, nil},
 		{Times{Heartbeat: 100 * time.Millisecond, AcceptablePause: 700 * time.Millisecond}, nil},
 		{Times{Gossip: -time.Second, GiveUp: -1}, []string{"Gossip is -1s", "GiveUp is -1ns"}},
+		{Times{Gossip: 1, Heartbeat: time.Millisecond}, []string{"Gossip is 1ns: use at least 10ms", "Heartbeat is 1ms: use at least 10ms"}},
 		{Times{AcceptablePause: time.Millisecond}, []string{"AcceptablePause 1ms is less than Heartbeat 1s"}},
 		{Times{Heartbeat: 4 * time.Second}, []string{"AcceptablePause 3s is less than Heartbeat 4s"}},
 		{Times{JoinRetry: 7 * time.Second}, []string{"SeedTimeout 5s is less than JoinRetry 7s"}},
