@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -173,8 +174,9 @@ func (f *fleet) settle() outcome {
 			f.t.Errorf("%s hosts Dads, and is but an edge", p.label())
 		}
 	}
+	var unseated map[string][]time.Time // not known before all have ended
 	judge := func() outcome {
-		return readLedger(f.t, f.all).judge(f.traffic.due, f.moves, f.kills, f.killed)
+		return readLedger(f.t, f.all).judge(f.traffic.due, f.moves, f.kills, f.killed, unseated)
 	}
 	eventually(f.t, "every message is in a joke", func() error {
 		if o := judge(); len(o.lost) > 0 {
@@ -185,5 +187,25 @@ func (f *fleet) settle() outcome {
 	for _, p := range slices.Concat(f.edges, f.dads) {
 		p.leave(f.t)
 	}
+	unseated = f.unseated()
 	return judge()
+}
+
+// seatLost is the line of the log that tells that a ring took a node's shards from it.
+var seatLost = regexp.MustCompile(`(?m)^time=(\S+) .*msg="this node has lost its seat`)
+
+// unseated is when each node lost its seat, as its log tells: it must have ended.
+func (f *fleet) unseated() map[string][]time.Time {
+	lost := make(map[string][]time.Time)
+	for _, p := range f.all {
+		<-p.exited
+		for _, line := range seatLost.FindAllSubmatch(p.log.Bytes(), -1) {
+			at, err := time.Parse(time.RFC3339Nano, string(line[1]))
+			if err != nil {
+				f.t.Fatalf("the log of %s: %v", p.label(), err)
+			}
+			lost[p.label()] = append(lost[p.label()], at)
+		}
+	}
+	return lost
 }

@@ -197,7 +197,7 @@ all nodes, when the run is over:
 - **refused**: answers other than 202 of nodes that are up. People go elsewhere before a node is told to leave, and when it is killed.
 - **lost**: accepted, and in no joke; but for what a node accepted that was killed itself before it handed that on.
 - **by two**: in two jokes, or to a chat with two Dads at a time. **told again**: in a second joke because the first was told within 100 ms of the kill of
-  its teller, before it was confirmed that the messages are handled: at least once is not exactly once.
+  its teller, or of the loss of its node's seat, before it was confirmed that the messages are handled: at least once is not exactly once.
 - **out of order**: heard, or joked about, in another order than its sender's.
 - **delay**: from when a message is due until a Dad hears it. **Moving**: of what is said from the SIGTERM to a node until half a second after its end.
   **After each kill**: the longest of what was said since.

@@ -16,7 +16,7 @@ type outcome struct {
 	accepted int
 	lost     []string // accepted, and in no joke
 	cut      int      // accepted, and in no joke, by a node that was killed before it handed it on
-	again    int      // in a second joke because a Dad was killed when he had just told the first
+	again    int      // in a second joke because a Dad was ended when he had just told the first
 
 	doubled, reordered, rivals []string
 
@@ -38,13 +38,13 @@ const (
 )
 
 // judge reads an outcome. A message's delay counts from when it was due until it
-// was first heard.
-func (l ledger) judge(due map[string]time.Time, moves, kills []span, killed map[string]time.Time) outcome {
+// was first heard. Nodes that were unseated had their Dads ended at once then.
+func (l ledger) judge(due map[string]time.Time, moves, kills []span, killed map[string]time.Time, unseated map[string][]time.Time) outcome {
 	o := outcome{reordered: slices.Concat(l.reordered(), l.misheard()), rivals: l.rivals(killed)}
 	o.longest = make([]time.Duration, len(kills))
 	first := l.heard()
 	jokes := l.jokedAbout()
-	o.again, o.doubled = l.repeats(killed)
+	o.again, o.doubled = l.repeats(killed, unseated)
 	for _, e := range l {
 		if e.Event != audit.Accepted {
 			continue
@@ -102,8 +102,8 @@ func (l ledger) heard() map[string]audit.Event {
 }
 
 // repeats are the ids that are in more than one joke: because the Dad who told the one
-// before was killed just then, or for no such reason.
-func (l ledger) repeats(killed map[string]time.Time) (again int, doubled []string) {
+// before was killed just then, or his node lost its seat, or for no such reason.
+func (l ledger) repeats(killed map[string]time.Time, unseated map[string][]time.Time) (again int, doubled []string) {
 	told := make(map[string]audit.Event)
 	for _, e := range l {
 		if e.Event != audit.Joke {
@@ -112,8 +112,9 @@ func (l ledger) repeats(killed map[string]time.Time) (again int, doubled []strin
 		for _, id := range e.IDs {
 			before, repeat := told[id]
 			died, dead := killed[before.Node]
+			lost := slices.ContainsFunc(unseated[before.Node], func(at time.Time) bool { return at.Sub(before.T).Abs() < justNow })
 			switch {
-			case repeat && dead && died.Sub(before.T) < justNow:
+			case repeat && (lost || dead && died.Sub(before.T) < justNow):
 				again++
 			case repeat:
 				doubled = append(doubled, fmt.Sprintf("%s, on %s and %v later on %s", id, before.Node, e.T.Sub(before.T), e.Node))
@@ -176,12 +177,13 @@ func TestAnOutcomeIsJudged(t *testing.T) {
 	add(3300, "node-1", audit.Heard, "b/c/5")
 	add(3600, "node-1", audit.Joke, "b/c/4")
 	add(3700, "node-1", audit.Joke, "b/c/1,b/c/4")
+	add(4000, "node-2", audit.Joke, "b/c/2")
 	due := map[string]time.Time{"b/c/1": at(0), "b/c/4": at(2500), "b/c/5": at(2700)}
-	o := l.judge(due, []span{{at(2400), at(2550)}}, []span{{at(2650), at(4000)}}, killed)
+	o := l.judge(due, []span{{at(2400), at(2550)}}, []span{{at(2650), at(4000)}}, killed, map[string][]time.Time{"node-1": {at(590)}, "node-2": {at(4010)}})
 	want := outcome{
-		accepted: 5, cut: 1, again: 1,
+		accepted: 5, cut: 1, again: 3,
 		lost:      []string{"a/c/0, accepted by node-0, was never heard", "b/c/5, accepted by node-1 and heard on node-1, is in no joke"},
-		doubled:   []string{"b/c/1, on node-1 and 2.41s later on node-0", "b/c/4, on node-1 and 100ms later on node-1"},
+		doubled:   []string{"b/c/4, on node-1 and 100ms later on node-1"},
 		reordered: []string{"b/c/1 is heard after 2 on node-1"},
 		moving:    []time.Duration{100 * time.Millisecond},
 		calm:      []time.Duration{30 * time.Millisecond},
