@@ -112,9 +112,9 @@ func (l ledger) repeats(killed map[string]time.Time, unseated map[string][]time.
 		for _, id := range e.IDs {
 			before, repeat := told[id]
 			died, dead := killed[before.Node]
-			lost := slices.ContainsFunc(unseated[before.Node], func(at time.Time) bool { return at.Sub(before.T).Abs() < justNow })
+			justBefore := func(end time.Time) bool { return !end.Before(before.T) && end.Sub(before.T) < justNow }
 			switch {
-			case repeat && (lost || dead && died.Sub(before.T) < justNow):
+			case repeat && (dead && died.Sub(before.T) < justNow || slices.ContainsFunc(unseated[before.Node], justBefore)):
 				again++
 			case repeat:
 				doubled = append(doubled, fmt.Sprintf("%s, on %s and %v later on %s", id, before.Node, e.T.Sub(before.T), e.Node))
@@ -178,12 +178,14 @@ func TestAnOutcomeIsJudged(t *testing.T) {
 	add(3600, "node-1", audit.Joke, "b/c/4")
 	add(3700, "node-1", audit.Joke, "b/c/1,b/c/4")
 	add(4000, "node-2", audit.Joke, "b/c/2")
+	add(4200, "node-2", audit.Joke, "b/c/6") // after its seat was lost: that is nobody's right
+	add(4300, "node-1", audit.Joke, "b/c/2,b/c/6")
 	due := map[string]time.Time{"b/c/1": at(0), "b/c/4": at(2500), "b/c/5": at(2700)}
-	o := l.judge(due, []span{{at(2400), at(2550)}}, []span{{at(2650), at(4000)}}, killed, map[string][]time.Time{"node-1": {at(590)}, "node-2": {at(4010)}})
+	o := l.judge(due, []span{{at(2400), at(2550)}}, []span{{at(2650), at(4000)}}, killed, map[string][]time.Time{"node-1": {at(590)}, "node-2": {at(4150)}})
 	want := outcome{
 		accepted: 5, cut: 1, again: 3,
 		lost:      []string{"a/c/0, accepted by node-0, was never heard", "b/c/5, accepted by node-1 and heard on node-1, is in no joke"},
-		doubled:   []string{"b/c/4, on node-1 and 100ms later on node-1"},
+		doubled:   []string{"b/c/4, on node-1 and 100ms later on node-1", "b/c/2, on node-2 and 300ms later on node-1", "b/c/6, on node-2 and 100ms later on node-1"},
 		reordered: []string{"b/c/1 is heard after 2 on node-1"},
 		moving:    []time.Duration{100 * time.Millisecond},
 		calm:      []time.Duration{30 * time.Millisecond},
